@@ -1,0 +1,3 @@
+"""Declarative reconcile rules for Kubernetes."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,1 @@
+"""Words that every stage shares. Standard library only (and JSON through one door), no I/O."""

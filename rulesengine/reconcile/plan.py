@@ -1,0 +1,198 @@
+"""What a work item's evaluation yields: data that says what shall be, and why.
+
+A plan is a pure function of (compiled rule, snapshot, request, time). It says what is
+wanted, not which requests to send: whether a wanted object needs a write is decided where
+the server's answers are remembered (apply/).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeAlias
+
+from rulesengine.compiler.rule import ApplyPolicy, Propagation
+from rulesengine.core.json import Object
+from rulesengine.core.keys import ObjectKey, Request
+from rulesengine.core.kinds import GroupVersionKind
+from rulesengine.core.ports import Live
+from rulesengine.core.reasons import Reason
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRef:
+    """The object a work item is about, as events and owner references name it."""
+
+    gvk: GroupVersionKind
+    namespace: str
+    name: str
+    uid: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """An object that shall be as `desired` says (a full apply configuration, stamped).
+
+    `live` is what the cache has of it: None when absent, a foreign record when an object
+    of that name was not made by this rule (policy.adopt decides then).
+    `tainted` paths hold values that came from Secrets and are masked wherever shown.
+    """
+
+    entry: str
+    gvk: GroupVersionKind
+    key: ObjectKey
+    desired: Object
+    live: Live | None
+    policy: ApplyPolicy
+    manager: str
+    adopted: bool = False
+    tainted: frozenset[tuple[str, ...]] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Unwanted:
+    """An object this work item made (proven) and no longer wants.
+
+    `release` true: give its fields up and leave it; else delete it. `wait_until`: not
+    before then, since the server's garbage collector is expected to do it.
+    """
+
+    entry: str
+    gvk: GroupVersionKind
+    live: Live
+    manager: str
+    release: bool = False
+    propagation: Propagation = Propagation.BACKGROUND
+    wait_until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StatusWanted:
+    """What shall stand in the source's /status, as an apply configuration with uid.
+
+    `desired` None: nothing is wanted any more, release what we own there.
+    """
+
+    source: SourceRef
+    desired: Object | None
+    live: Live
+    manager: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Something is not there yet. Waiting never removes."""
+
+    entry: str  # "" when the whole work item waits
+    on: str
+    reason: Reason = Reason.WAITING
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """Something could not be decided: nothing of it is created, changed or removed."""
+
+    entry: str  # "" when the whole work item is frozen
+    reason: Reason
+    message: str  # never holds object values
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Everything one pass over a work item found.
+
+    `wanted` in dependency order; `unwanted` in the order of removal, to be executed only
+    when `may_prune` and every write of the pass went through. `matched` is whether the
+    source is past for and matchConditions (None: unknown).
+    """
+
+    request: Request
+    source: SourceRef | None
+    matched: bool | None
+    wanted: tuple[Wanted, ...] = ()
+    unwanted: tuple[Unwanted, ...] = ()
+    status: StatusWanted | None = None
+    waits: tuple[Wait, ...] = ()
+    unknowns: tuple[Unknown, ...] = ()
+    orphans: tuple[Live, ...] = ()
+    wake_at: datetime | None = None
+
+    @property
+    def may_prune(self) -> bool:
+        return not self.waits and not self.unknowns
+
+
+# --- what became of it (apply/ fills these in) ---
+
+
+@dataclass(frozen=True, slots=True)
+class Unchanged:
+    """No write was needed; `step` says how that was known ("verdict", "structural", "echo", "idle")."""
+
+    step: str
+
+
+@dataclass(frozen=True, slots=True)
+class Created:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Updated:
+    fields: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Not done now and not a failure: waits for `on`; looked at again on its event or after `retry_after`."""
+
+    reason: Reason
+    on: str
+    retry_after: float | None = None  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """Refused. `retry_after` seconds, None: with backoff. `manager` names who is in conflict."""
+
+    reason: Reason
+    message: str
+    field: str = ""
+    manager: str = ""
+    retry_after: float | None = None
+    transient: bool = False
+
+
+Outcome: TypeAlias = Unchanged | Created | Updated | Deleted | Released | Held | Failed
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """One object of a plan and what became of it."""
+
+    entry: str
+    gvk: GroupVersionKind
+    key: ObjectKey
+    outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What became of a plan. `wrote`: some request moved a resourceVersion (or would have)."""
+
+    plan: Plan
+    done: tuple[Done, ...]
+
+    @property
+    def wrote(self) -> bool:
+        return any(isinstance(d.outcome, Created | Updated | Deleted | Released) for d in self.done)
