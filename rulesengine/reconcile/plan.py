@@ -33,9 +33,11 @@ class SourceRef:
 class Wanted:
     """An object that shall be as `desired` says (a full apply configuration, stamped).
 
-    `live` is what the cache has of it: None when absent, a foreign record when an object
-    of that name was not made by this rule (policy.adopt decides then).
-    `tainted` paths hold values that came from Secrets and are masked wherever shown.
+    `live` is what the cache has of it, None when absent. `ours` says whether this rule made
+    it (proven by its claim) or it is absent; where false, `holder` names whose it is ("" when
+    nobody claims it), policy.adopt decides, and `adoption` is the configuration to apply then
+    (stamped as adopted, without owner reference) in place of `desired`.
+    `tainted`: values in it came from Secrets; all but metadata is masked wherever shown.
     """
 
     entry: str
@@ -45,8 +47,10 @@ class Wanted:
     live: Live | None
     policy: ApplyPolicy
     manager: str
-    adopted: bool = False
-    tainted: frozenset[tuple[str, ...]] = frozenset()
+    ours: bool = True
+    holder: str = ""
+    adoption: Object | None = None
+    tainted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +58,8 @@ class Unwanted:
     """An object this work item made (proven) and no longer wants.
 
     `release` true: give its fields up and leave it; else delete it. `wait_until`: not
-    before then, since the server's garbage collector is expected to do it.
+    before then, since the server's garbage collector is expected to do it. `confirm_gone`:
+    only after a live read of that object (the source) says it is absent or has another uid.
     """
 
     entry: str
@@ -64,6 +69,7 @@ class Unwanted:
     release: bool = False
     propagation: Propagation = Propagation.BACKGROUND
     wait_until: datetime | None = None
+    confirm_gone: SourceRef | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +120,8 @@ class Plan:
     status: StatusWanted | None = None
     waits: tuple[Wait, ...] = ()
     unknowns: tuple[Unknown, ...] = ()
-    orphans: tuple[Live, ...] = ()
+    orphans: int = 0  # restored copies that are not wanted: left alone and counted
+    protected: int = 0  # objects in system namespaces: left alone and counted
     wake_at: datetime | None = None
 
     @property
