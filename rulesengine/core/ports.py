@@ -89,6 +89,10 @@ class Snapshot(Protocol):
         """What discovery says of a kind; None when it is not served."""
         ...
 
+    def version(self, kind: GroupKind) -> GroupVersionKind:
+        """The version in which a written kind is watched, for kinds the rule no longer names."""
+        ...
+
     def get(self, gvk: GroupVersionKind, namespace: str, name: str) -> Live | Absent | Unreadable:
         """One object of a kind the rule watches."""
         ...
