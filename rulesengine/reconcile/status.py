@@ -38,7 +38,8 @@ def rejected(message: str) -> Verdict:
 
 def progress(tally: Tally, mode: Mode, blocked: Verdict | None, *, planned: bool) -> tuple[Verdict, ...]:
     """Ready, Conflicted and Looping. `blocked` speaks of what keeps the whole rule from working
-    (an unserved kind, a forbidden watch); `planned` is whether every work item was looked at."""
+    (an unserved kind, a forbidden watch); `planned` is whether every work item was looked at.
+    """
     return (
         _ready(tally, mode, blocked, planned=planned),
         _named("Conflicted", "Conflict", tally.conflicted(), "in conflict with"),
@@ -85,7 +86,8 @@ def rule_status(
     now: datetime,
 ) -> Object:
     """The status of a rule. `before` is its present status: times of conditions come from it,
-    and without a tally (a generation that does not compile) so do counts and samples."""
+    and without a tally (a generation that does not compile) so do counts and samples.
+    """
     old = {c.get("type"): c for c in before.get("conditions") or ()}
     status: Object = {
         "observedGeneration": generation,
