@@ -1,0 +1,215 @@
+"""The command line's entry: names of commands and options, and the one place errors end.
+
+Commands import what they need when they run, so that `--help` stays quick. Whatever is
+raised on purpose becomes one message and an exit code; a traceback is a bug.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from enum import Enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rulesengine import __version__
+from rulesengine.core.errors import FindingsError, RulesEngineError, UsageError
+
+OK, FINDINGS, USAGE, INTERRUPTED = 0, 1, 2, 130
+
+
+class Output(str, Enum):
+    TEXT = "text"
+    JSON = "json"
+    YAML = "yaml"
+
+
+class LogFormat(str, Enum):
+    TEXT = "text"
+    JSON = "json"
+
+
+app = typer.Typer(
+    name="rulesengine",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    help="Declarative reconcile rules for Kubernetes: for every object that looks like this, "
+    "these other objects shall exist.",
+)
+
+Kubeconfig = Annotated[
+    Path | None,
+    typer.Option(
+        help="Kubeconfig file. Default: $KUBECONFIG, in-cluster, ~/.kube/config.", show_default=False
+    ),
+]
+Context = Annotated[
+    str | None, typer.Option(help="Context of the kubeconfig. Default: its current one.", show_default=False)
+]
+Files = Annotated[
+    list[str],
+    typer.Argument(help="Rule files, folders of them, or - for standard input.", show_default=False),
+]
+Out = Annotated[Output, typer.Option("-o", "--output", help="How to print.")]
+EngineNamespace = Annotated[
+    str, typer.Option("--namespace", help="The engine's own namespace; holds its owner key.")
+]
+
+
+def _version(show: bool) -> None:
+    if show:
+        typer.echo(f"rulesengine {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Options before the command."""
+
+
+@app.command()
+def run(
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+    namespace: EngineNamespace = "rulesengine-system",
+    embedded: Annotated[
+        bool, typer.Option("--embedded", help="Against an API server in this process, for trying.")
+    ] = False,
+    file: Annotated[
+        list[str] | None,
+        typer.Option("-f", "--file", help="With --embedded: objects and rules to apply first."),
+    ] = None,
+    workers: Annotated[int, typer.Option(min=1, max=256, help="Work items looked at side by side.")] = 16,
+    log_format: Annotated[LogFormat, typer.Option(help="How log lines are written.")] = LogFormat.TEXT,
+    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Log every pass.")] = False,
+) -> None:
+    """Run the engine until it is told to stop (SIGTERM or Ctrl-C)."""
+    from rulesengine.cli.run import Options, run_engine
+
+    options = Options(
+        kubeconfig=kubeconfig,
+        context=context,
+        namespace=namespace,
+        embedded=embedded,
+        files=tuple(file or ()),
+        workers=workers,
+        json_logs=log_format is LogFormat.JSON,
+        verbose=verbose,
+    )
+    raise typer.Exit(run_engine(options))
+
+
+@app.command()
+def serve(
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1; 0 takes a free one.")] = 0,
+    write_kubeconfig: Annotated[
+        Path, typer.Option("--write-kubeconfig", help="Where to write the kubeconfig.")
+    ] = Path("rulesengine.kubeconfig"),
+    file: Annotated[
+        list[str] | None, typer.Option("-f", "--file", help="Objects and rules to apply first.")
+    ] = None,
+) -> None:
+    """Serve the embedded Kubernetes API alone, for kubectl and tests. Its data is in memory."""
+    from rulesengine.cli.serve import serve_api
+
+    raise typer.Exit(serve_api(port, write_kubeconfig, tuple(file or ())))
+
+
+@app.command()
+def check(
+    files: Files,
+    output: Out = Output.TEXT,
+    context: Context = None,
+    kubeconfig: Kubeconfig = None,
+    cluster: Annotated[
+        bool, typer.Option("--cluster", help="Use the cluster's schemas (implied by --context).")
+    ] = False,
+    schemas: Annotated[
+        list[str] | None, typer.Option(help="CRD files or folders: kinds that the rules may name.")
+    ] = None,
+) -> None:
+    """Find mistakes in rules: syntax, names, types, cycles. Exit 0 ok, 1 findings, 2 usage."""
+    from rulesengine.cli.check import check_files
+
+    use_cluster = cluster or context is not None or kubeconfig is not None
+    where = (kubeconfig, context) if use_cluster else None
+    raise typer.Exit(check_files(files, output.value, where, tuple(schemas or ())))
+
+
+@app.command()
+def diff(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            help="Rule files, folders, - , or clusterrule/NAME, rule/NAMESPACE/NAME in the cluster."
+        ),
+    ],
+    output: Out = Output.TEXT,
+    context: Context = None,
+    kubeconfig: Kubeconfig = None,
+    namespace: EngineNamespace = "rulesengine-system",
+    state: Annotated[
+        list[str] | None,
+        typer.Option(help="Files with objects: answer from them, without a cluster."),
+    ] = None,
+) -> None:
+    """Show what rules would change. Exit 0 nothing, 1 differences, above 1 an error."""
+    from rulesengine.cli.diff import Where, diff_files
+
+    where = Where(kubeconfig, context, namespace, tuple(state) if state else None)
+    raise typer.Exit(diff_files(files, output.value, where))
+
+
+@app.command()
+def crds() -> None:
+    """Print the CustomResourceDefinitions, for kubectl apply -f -."""
+    from rulesengine.cli.crds import print_crds
+
+    print_crds()
+
+
+@app.command()
+def demo() -> None:
+    """Show the main job in a minute, on an API server in this process."""
+    from rulesengine.cli.demo import run_demo
+
+    raise typer.Exit(run_demo())
+
+
+def main() -> None:
+    """Runs the program; the exit code is all that leaves."""
+    sys.exit(_guarded())
+
+
+def _guarded() -> int:
+    try:
+        app(prog_name=Path(sys.argv[0]).name)
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else USAGE
+    except FindingsError as error:
+        for finding in error.findings:
+            print(finding.render(), file=sys.stderr)
+        return FINDINGS
+    except UsageError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return USAGE
+    except RulesEngineError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return USAGE
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:  # the reader of our output left, as `| head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
+    return OK
+
+
+if __name__ == "__main__":
+    main()
