@@ -156,7 +156,9 @@ class Deleted:
 
 @dataclass(frozen=True, slots=True)
 class Released:
-    pass
+    """Our fields were given up; `as_is`: only our marks on the object went, its values stay."""
+
+    as_is: bool = False
 
 
 @dataclass(frozen=True, slots=True)
