@@ -1,0 +1,207 @@
+"""A plan carried out: wanted objects first, then removals, then the source's status.
+
+Deciding is pure and done for the whole plan before the first request; a settled work item
+sends nothing and never leaves the event loop's turn. What a dry run shows goes through here
+too, with a client and a ledger that change nothing (dry.py).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from datetime import datetime
+
+from rulesengine.apply.breaker import Breaker
+from rulesengine.apply.decide import Adoption, NoWrite, Withheld, Write, decide
+from rulesengine.apply.ledger import Books, Ledger
+from rulesengine.apply.memory import Memory
+from rulesengine.apply.ports import Client, Resources, Schemas, Store
+from rulesengine.apply.removals import Remover
+from rulesengine.apply.status import StatusWriter, contests, key_of
+from rulesengine.apply.writes import Writer
+from rulesengine.core.clock import Clock
+from rulesengine.core.kinds import GroupKind, GroupVersionKind, ResourceType
+from rulesengine.core.reasons import Reason
+from rulesengine.reconcile.plan import (
+    Created,
+    Done,
+    Failed,
+    Held,
+    Outcome,
+    Plan,
+    Result,
+    SourceRef,
+    StatusWanted,
+    Unchanged,
+    Unwanted,
+    Wanted,
+)
+from rulesengine.schema import Schema
+
+CONCURRENT = 4  # requests of one work item at a time: enough to hide latency, too few to crowd others out
+NAMESPACE = GroupKind("", "Namespace")
+HOUSES = frozenset(
+    {NAMESPACE, GroupKind("apiextensions.k8s.io", "CustomResourceDefinition")}
+)  # others live in them
+STATUS_ENTRY = "sourceStatus"
+_Sending = tuple[int, Wanted, ResourceType, Write | Adoption]
+
+
+class Executor:
+    """Carries plans out. One for all rules that share a client (an identity)."""
+
+    def __init__(
+        self,
+        client: Client,
+        store: Store,
+        resources: Resources,
+        schemas: Schemas,
+        memory: Memory,
+        clock: Clock,
+        *,
+        ledger: Ledger | None = None,
+        breaker: Breaker | None = None,
+        concurrent: int = CONCURRENT,
+    ) -> None:
+        self._resources = resources
+        self._schemas = schemas
+        self._memory = memory
+        self._clock = clock
+        self._concurrent = concurrent
+        ledger = ledger or Books(store, memory)
+        breaker = breaker or Breaker()
+        self._writer = Writer(client, ledger, memory, breaker, clock)
+        self._remover = Remover(client, ledger, memory, breaker, clock)
+        self._status = StatusWriter(client, ledger, memory, contests(), clock)
+
+    async def execute(self, plan: Plan) -> Result:
+        """What became of every object of the plan. Refusals are outcomes; raises only defects."""
+        done = await self._write(plan.wanted)
+        clean = not any(isinstance(item.outcome, Held | Failed) for item in done)
+        if plan.unwanted and plan.may_prune and clean:
+            done += await self._remove(plan.unwanted)
+        if plan.status is not None:
+            done.append(await self._write_status(plan.status))
+        return Result(plan, tuple(done))
+
+    # --- wanted ---
+
+    async def _write(self, wanted: Iterable[Wanted]) -> list[Done]:
+        outcomes: list[Done] = []
+        sending: list[_Sending] = []
+        for item in wanted:
+            outcome = await self._decide(item, len(outcomes), sending)
+            outcomes.append(_done(item, outcome))
+        first = [each for each in sending if each[1].key.group_kind in HOUSES]
+        for batch in (first, [each for each in sending if each not in first] if first else sending):
+            if batch:
+                await self._send(batch, outcomes)
+        return outcomes
+
+    async def _decide(self, item: Wanted, index: int, sending: list[_Sending]) -> Outcome:
+        resource = self._resources.known(item.gvk) or await self._resources.resource(item.gvk)
+        if resource is None:
+            return _unserved(item.gvk)
+        match decide(item, await self._schema(item.gvk), self._memory, self._clock.monotonic()):
+            case NoWrite(step):
+                return Unchanged(step)
+            case Withheld(outcome):
+                return outcome
+            case Write() | Adoption() as decision:
+                sending.append((index, item, resource, decision))
+                return Unchanged("")  # its place; the answer to the request takes it
+
+    async def _send(self, sending: list[_Sending], outcomes: list[Done]) -> None:
+        """Concurrently: an entry that reads another one's fields is not in the plan before they are there."""
+        if len(sending) == 1:
+            await self._send_one(sending[0], outcomes)
+            return
+        limit = asyncio.Semaphore(self._concurrent)
+
+        async def one(each: _Sending) -> None:
+            async with limit:
+                await self._send_one(each, outcomes)
+
+        answers = await asyncio.gather(*map(one, sending), return_exceptions=True)
+        for answer in answers:  # a defect is raised once all requests are done with
+            if answer is not None:
+                raise answer
+
+    async def _send_one(self, each: _Sending, outcomes: list[Done]) -> None:
+        index, item, resource, decision = each
+        outcome = await self._writer.write(item, resource, decision)
+        outcomes[index] = _done(item, outcome)
+        if isinstance(outcome, Created) and item.key.group_kind == NAMESPACE:
+            self._memory.forget_refusals(item.key.name)  # what waited for it may be tried at once
+
+    # --- unwanted ---
+
+    async def _remove(self, unwanted: Iterable[Unwanted]) -> list[Done]:
+        """In order; a removal that fails keeps those after it, which may be what it depends on."""
+        done: list[Done] = []
+        gone: dict[SourceRef, bool | Held | Failed] = {}
+        now = self._clock.now()
+        for item in unwanted:
+            outcome = _patience(item, now)
+            if outcome is None:
+                outcome = await self._remove_one(item, gone)
+                stop = isinstance(outcome, Held | Failed)
+            else:
+                stop = False  # the collector's, in an order of its own
+            done.append(Done(item.entry, item.gvk, item.live.key, outcome))
+            if stop:
+                break
+        return done
+
+    async def _remove_one(self, item: Unwanted, gone: dict[SourceRef, bool | Held | Failed]) -> Outcome:
+        resource = self._resources.known(item.gvk) or await self._resources.resource(item.gvk)
+        if resource is None:
+            return _unserved(item.gvk)
+        if item.confirm_gone is not None:
+            source = item.confirm_gone
+            if source not in gone:
+                gone[source] = await self._ask(source)
+            if (answer := gone[source]) is not True:
+                return _still_there(source) if answer is False else answer
+        return await self._remover.remove(item, resource)
+
+    async def _ask(self, source: SourceRef) -> bool | Held | Failed:
+        resource = self._resources.known(source.gvk) or await self._resources.resource(source.gvk)
+        if resource is None:
+            return _unserved(source.gvk)
+        return await self._remover.is_gone(source, resource)
+
+    # --- status ---
+
+    async def _write_status(self, wanted: StatusWanted) -> Done:
+        gvk = wanted.source.gvk
+        resource = self._resources.known(gvk) or await self._resources.resource(gvk)
+        if resource is None:
+            return Done(STATUS_ENTRY, gvk, key_of(wanted), _unserved(gvk))
+        outcome = await self._status.write(wanted, resource, await self._schema(gvk))
+        return Done(STATUS_ENTRY, gvk, key_of(wanted), outcome)
+
+    async def _schema(self, gvk: GroupVersionKind) -> Schema:
+        """Without a schema of the server's nothing is known, and the server is asked."""
+        return self._schemas.known(gvk) or await self._schemas.schema(gvk) or Schema.ANY
+
+
+def _done(item: Wanted, outcome: Outcome) -> Done:
+    return Done(item.entry, item.gvk, item.key, outcome)
+
+
+def _unserved(gvk: GroupVersionKind) -> Held:
+    return Held(Reason.UNKNOWN_KIND, f"kind {gvk}", retry_after=60.0)
+
+
+def _patience(item: Unwanted, now: datetime) -> Held | None:
+    """What is to be left to the garbage collector for a while."""
+    if item.wait_until is None or item.wait_until <= now:
+        return None
+    seconds = (item.wait_until - now).total_seconds()
+    return Held(Reason.WAITING, f"the garbage collector to remove {item.live.key}", retry_after=seconds)
+
+
+def _still_there(source: SourceRef) -> Held:
+    name = f"{source.namespace}/{source.name}".lstrip("/")
+    return Held(Reason.STALE, f"a fresh look at {source.gvk.kind} {name}, which is there", retry_after=5.0)
