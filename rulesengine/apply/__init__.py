@@ -3,10 +3,12 @@
 from rulesengine.apply.breaker import Breaker
 from rulesengine.apply.dry import DryRun, Forecast, Preview
 from rulesengine.apply.executor import Executor
+from rulesengine.apply.ledger import Books
 from rulesengine.apply.memory import Memory
 from rulesengine.apply.recorder import EventSettings, Recorder
 
 __all__ = [
+    "Books",
     "Breaker",
     "DryRun",
     "EventSettings",

@@ -129,12 +129,11 @@ class DryRun:
         glance = _Glance(self._memory)
         executor = Executor(
             self._client,
-            _Nowhere(),
+            glance,
             self._resources,
             self._schemas,
             self._memory,
             self._clock,
-            ledger=glance,
             breaker=Breaker(fights=1 << 30, writes=1 << 30),  # nothing is written, so nothing loops
         )
         # the collector's patience delays a removal, it does not change what will have happened
@@ -223,11 +222,6 @@ class DryRun:
                 )
             case _:
                 return done, None
-
-
-class _Nowhere:
-    def put(self, resource: ResourceType, raw: bytes) -> object:
-        raise AssertionError("a dry run enters nothing into the cache")
 
 
 def visible(found: Object) -> Object:

@@ -13,9 +13,9 @@ from datetime import datetime
 
 from rulesengine.apply.breaker import Breaker
 from rulesengine.apply.decide import Adoption, NoWrite, Withheld, Write, decide
-from rulesengine.apply.ledger import Books, Ledger
+from rulesengine.apply.ledger import Ledger
 from rulesengine.apply.memory import Memory
-from rulesengine.apply.ports import Client, Resources, Schemas, Store
+from rulesengine.apply.ports import Client, Resources, Schemas
 from rulesengine.apply.removals import Remover
 from rulesengine.apply.status import StatusWriter, contests, key_of
 from rulesengine.apply.writes import Writer
@@ -53,13 +53,12 @@ class Executor:
     def __init__(
         self,
         client: Client,
-        store: Store,
+        ledger: Ledger,
         resources: Resources,
         schemas: Schemas,
         memory: Memory,
         clock: Clock,
         *,
-        ledger: Ledger | None = None,
         breaker: Breaker | None = None,
         concurrent: int = CONCURRENT,
     ) -> None:
@@ -68,7 +67,6 @@ class Executor:
         self._memory = memory
         self._clock = clock
         self._concurrent = concurrent
-        ledger = ledger or Books(store, memory)
         breaker = breaker or Breaker()
         self._writer = Writer(client, ledger, memory, breaker, clock)
         self._remover = Remover(client, ledger, memory, breaker, clock)
@@ -142,15 +140,11 @@ class Executor:
         gone: dict[SourceRef, bool | Held | Failed] = {}
         now = self._clock.now()
         for item in unwanted:
-            outcome = _patience(item, now)
-            if outcome is None:
-                outcome = await self._remove_one(item, gone)
-                stop = isinstance(outcome, Held | Failed)
-            else:
-                stop = False  # the collector's, in an order of its own
+            held = _patience(item, now)
+            outcome = held or await self._remove_one(item, gone)
             done.append(Done(item.entry, item.gvk, item.live.key, outcome))
-            if stop:
-                break
+            if held is None and isinstance(outcome, Held | Failed):
+                break  # what is left to the collector goes in an order of its own
         return done
 
     async def _remove_one(self, item: Unwanted, gone: dict[SourceRef, bool | Held | Failed]) -> Outcome:

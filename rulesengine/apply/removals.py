@@ -95,7 +95,7 @@ class Remover:
         if not _adopted(unwanted.live.claim):
             return await self._strip(unwanted, resource)
         key = unwanted.live.key
-        config = {
+        config: Object = {
             "apiVersion": unwanted.gvk.api_version,
             "kind": key.kind,
             "metadata": {"name": key.name, "uid": unwanted.live.uid},
