@@ -30,6 +30,8 @@ class Refusal(Protocol):
     def message(self) -> str: ...
     @property
     def details(self) -> Mapping[str, Any]: ...
+    @property
+    def retry_after(self) -> float | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,7 @@ class Said:
     details: Mapping[str, Any]
     causes: tuple[Cause, ...]
     key: ObjectKey
+    retry_after: float | None = None  # what the server asked for, seconds
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -120,6 +123,7 @@ def heard(refusal: Refusal, key: ObjectKey) -> Said:
             if isinstance(c, Mapping)
         ),
         key=key,
+        retry_after=refusal.retry_after,
     )
 
 
@@ -144,7 +148,12 @@ def names_object(said: Said) -> bool:
     """Whether a 404 speaks of the object itself: only that means absent."""
     if said.status != 404 or said.reason != "NotFound" or said.details.get("name") != said.key.name:
         return False
-    return not (said.details.get("kind") == "namespaces" and said.key.kind != "Namespace")
+    return not in_missing_namespace(said)
+
+
+def in_missing_namespace(said: Said) -> bool:
+    """Whether the namespace of the object is not there."""
+    return said.status == 404 and said.details.get("kind") == "namespaces" and said.key.kind != "Namespace"
 
 
 def is_stale(said: Said) -> bool:
@@ -163,10 +172,6 @@ def _bare(field: str) -> str:
 
 def _has_cause(said: Said, reason: str) -> bool:
     return any(cause.reason == reason for cause in said.causes)
-
-
-def _missing_namespace(said: Said) -> bool:
-    return said.status == 404 and said.details.get("kind") == "namespaces" and said.key.kind != "Namespace"
 
 
 def _immutable(said: Said) -> bool:
@@ -259,6 +264,10 @@ def _invalid(said: Said) -> Answer:
     return _failed(said, Reason.INVALID, f"the server answered {said.status} ({word}){said.where}", WRONG)
 
 
+def _bad_name(said: Said) -> Answer:
+    return _failed(said, Reason.INVALID, "the name or namespace is not one the server can have", WRONG)
+
+
 def _duplicate(said: Said) -> Answer:
     return _failed(said, Reason.INVALID, f"two list items have the same key{said.where}", WRONG)
 
@@ -279,7 +288,10 @@ def _credentials(_said: Said) -> Answer:
 
 def _unavailable(said: Said) -> Answer:
     what = f"answered {said.status}" if said.status else "did not answer"
-    return _held(Reason.UNAVAILABLE, f"the API server, which {what}", OVERLOADED)
+    patience = OVERLOADED
+    if said.retry_after is not None:
+        patience = Patience(said.retry_after, max(said.retry_after, OVERLOADED.last))
+    return _held(Reason.UNAVAILABLE, f"the API server, which {what}", patience)
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,7 +311,7 @@ TABLE: Sequence[Row] = (
         "wait for the namespace's deletion",
         _terminating,
     ),
-    Row("404 of the namespace", _missing_namespace, "wait for the namespace", _namespace),
+    Row("404 of the namespace", in_missing_namespace, "wait for the namespace", _namespace),
     Row(
         "404 of anything else, 405 (a CRD that is not there, or dying)",
         lambda s: s.status in (404, 405),
@@ -338,6 +350,12 @@ TABLE: Sequence[Row] = (
         _immutable,
         "ImmutableField",
         _fixed,
+    ),
+    Row(
+        "nothing: the name or namespace cannot be part of an address",
+        lambda s: s.reason == "BadPath",
+        "Failed, again when an input changes",
+        _bad_name,
     ),
     Row(
         "429, 504 and no answer",

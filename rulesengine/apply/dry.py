@@ -1,67 +1,30 @@
 """What a plan would do, asked of the server with dryRun=All and changed nowhere.
 
-The same executor runs, with a client that sends dry runs and a ledger that only looks. What
-it cannot ask (an object in a namespace that the same run would create) is computed from what
-is wanted and marked `local`.
+The same executor runs, with a client that sends dry runs and a ledger that only looks, so
+that what is shown is what happens.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
 from rulesengine import ssa
+from rulesengine.apply.answers import heard, in_missing_namespace
 from rulesengine.apply.breaker import Breaker
 from rulesengine.apply.decide import Write
-from rulesengine.apply.executor import NAMESPACE, STATUS_ENTRY, Executor
-from rulesengine.apply.memory import Memory, State
+from rulesengine.apply.executor import NAMESPACE, Executor
+from rulesengine.apply.memory import Memory
 from rulesengine.apply.ports import Client, Resources, Schemas
+from rulesengine.apply.preview import Glances, Preview, previewed, visible
 from rulesengine.client import APIError
 from rulesengine.core import json
 from rulesengine.core.clock import Clock
 from rulesengine.core.json import Object
 from rulesengine.core.keys import ObjectKey
-from rulesengine.core.kinds import GroupVersionKind, ResourceType
+from rulesengine.core.kinds import ResourceType
 from rulesengine.core.ports import Live
-from rulesengine.core.reasons import Reason
-from rulesengine.reconcile.plan import (
-    Created,
-    Deleted,
-    Done,
-    Failed,
-    Held,
-    Plan,
-    Released,
-    Result,
-    Unwanted,
-    Updated,
-    Wanted,
-)
-
-SERVER_OWNED = ("managedFields", "resourceVersion", "generation", "uid", "creationTimestamp", "selfLink")
-
-
-@dataclass(frozen=True, slots=True)
-class Preview:
-    """One change to come. `operation`: create, update, delete, release or withheld.
-
-    `before` and `after` are whole objects without what the server keeps for itself; who shows
-    them masks them where `tainted`. `fields` are the paths that differ. `local`: computed here,
-    since the server could not be asked.
-    """
-
-    entry: str
-    gvk: GroupVersionKind
-    key: ObjectKey
-    operation: str
-    fields: tuple[str, ...] = ()
-    before: Object | None = None
-    after: Object | None = None
-    tainted: bool = False
-    local: bool = False
-    reason: Reason | None = None  # why it is withheld
-    message: str = ""
+from rulesengine.reconcile.plan import Plan, Result, Wanted
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,40 +35,10 @@ class Forecast:
     previews: tuple[Preview, ...]
 
 
-_Slot: TypeAlias = tuple[ObjectKey, str]
-
-
-class _Glance:
-    """A ledger that keeps the answers of one plan for comparing, and enters them nowhere."""
-
-    def __init__(self, memory: Memory) -> None:
-        self._memory = memory
-        self.after: dict[_Slot, Object] = {}
-        self.read: dict[ObjectKey, Object] = {}
-
-    def accept(self, write: Write, live: Live | None, resource: ResourceType, raw: bytes) -> bool:  # noqa: ARG002  (the port's)
-        """A dry run leaves resourceVersion as it was: whether it would move shows in the object."""
-        after = json.decode_object(raw)
-        self.after[write.child.key, write.child.part] = after
-        if live is None:
-            return True
-        moved = live.foreign or _moves(live.object(), after, write)
-        if not moved:
-            self._memory.settle(write.child, State.of(live, write.state.digest))
-        return moved
-
-    def seen(self, resource: ResourceType, raw: bytes) -> None:
-        found = json.decode_object(raw)
-        meta = found["metadata"]
-        kind = resource.gvk
-        self.read[ObjectKey(kind.group, kind.kind, meta.get("namespace", ""), meta["name"])] = found
-
-
 class DryRun:
     """As Executor, for a rule in mode DryRun and for `rulesengine diff`: nothing is changed.
 
-    `client` must send dry runs only (client.dry_run). Namespaces that earlier plans would
-    create count as coming.
+    `client` must send dry runs only (client.dry_run).
     """
 
     def __init__(self, client: Client, resources: Resources, schemas: Schemas, clock: Clock) -> None:
@@ -113,11 +46,10 @@ class DryRun:
         self._resources = resources
         self._schemas = schemas
         self._clock = clock
-        self._memory = Memory()
         self._coming: set[str] = set()
 
     def expect(self, namespaces: Collection[str]) -> None:
-        """Namespaces that something else of this run creates."""
+        """Namespaces that something else of this run creates; those of earlier plans are known."""
         self._coming.update(namespaces)
 
     async def execute(self, plan: Plan) -> Result:
@@ -126,113 +58,134 @@ class DryRun:
 
     async def forecast(self, plan: Plan) -> Forecast:
         """What would become of the plan, with the objects before and after."""
-        glance = _Glance(self._memory)
+        client, glances = _Foresight(self._client, self._coming), Glances()
         executor = Executor(
-            self._client,
-            glance,
+            client,
+            _Look(glances),
             self._resources,
             self._schemas,
-            self._memory,
+            Memory(),  # nothing is remembered: what would have been written was not
             self._clock,
             breaker=Breaker(fights=1 << 30, writes=1 << 30),  # nothing is written, so nothing loops
         )
         # the collector's patience delays a removal, it does not change what will have happened
         patient = replace(plan, unwanted=tuple(replace(item, wait_until=None) for item in plan.unwanted))
         result = await executor.execute(patient)
-        self._coming.update(
-            done.key.name
-            for done in result.done
-            if done.key.group_kind == NAMESPACE and isinstance(done.outcome, Created)
-        )
-        shown = [await self._show(plan, done, glance) for done in result.done]
-        done = tuple(item for item, _ in shown)
-        return Forecast(Result(plan, done), tuple(preview for _, preview in shown if preview is not None))
+        glances.local.update(client.local)
+        for wanted in plan.wanted:
+            if wanted.live is not None and wanted.live.foreign:
+                await self._read(wanted, glances)
+        shown = [previewed(plan, done, glances) for done in result.done]
+        previews = tuple(preview for _, preview in shown if preview is not None)
+        return Forecast(Result(plan, tuple(done for done, _ in shown)), previews)
 
-    async def _show(self, plan: Plan, done: Done, glance: _Glance) -> tuple[Done, Preview | None]:
-        wanted = next((w for w in plan.wanted if w.key == done.key and w.entry == done.entry), None)
-        if done.entry == STATUS_ENTRY and wanted is None:
-            return self._status(plan, done, glance)
-        match done.outcome:
-            case Held(reason=Reason.NAMESPACE_MISSING) if wanted and done.key.namespace in self._coming:
-                return replace(done, outcome=Created()), _created(wanted, visible(wanted.desired), local=True)
-            case Created() if wanted:
-                return done, _created(wanted, visible(glance.after[done.key, ""]), local=False)
-            case Updated() if wanted:
-                return await self._updated(wanted, done, glance)
-            case Deleted() | Released():
-                return done, self._removed(plan, done, glance)
-            case Failed(reason=reason, message=message):
-                fields: tuple[str, ...] = ()
-                preview = Preview(done.entry, done.gvk, done.key, "withheld", fields, reason=reason)
-                return done, replace(preview, message=message)
-            case _:
-                return done, None
-
-    async def _updated(self, wanted: Wanted, done: Done, glance: _Glance) -> tuple[Done, Preview]:
-        after = visible(glance.after[done.key, ""])
-        live = wanted.live
-        assert live is not None
-        before = await self._whole(wanted) if live.foreign else live.object()
-        before = visible(before)
-        fields = changed(before, after)
-        preview = Preview(
-            wanted.entry, wanted.gvk, wanted.key, "update", fields, before, after, tainted=wanted.tainted
-        )
-        return replace(done, outcome=Updated(fields)), preview
-
-    async def _whole(self, wanted: Wanted) -> Object:
-        """A foreign object, of which the cache has the identity only."""
+    async def _read(self, wanted: Wanted, glances: Glances) -> None:
+        """A foreign object as it is, of which the cache has the identity only."""
         resource = self._resources.known(wanted.gvk)
-        assert resource is not None
+        if resource is None or (wanted.key, "") not in glances.after:
+            return
         try:
-            return json.decode_object(await self._client.get(resource, wanted.key.namespace, wanted.key.name))
+            raw = await self._client.get(resource, wanted.key.namespace, wanted.key.name)
         except APIError:
-            return {}  # gone since it was read a moment ago
-
-    def _removed(self, plan: Plan, done: Done, glance: _Glance) -> Preview:
-        item: Unwanted = next(u for u in plan.unwanted if u.live.key == done.key)
-        before = visible(item.live.object())
-        secret = done.key.group_kind == ("", "Secret")
-        if isinstance(done.outcome, Deleted):
-            return Preview(done.entry, done.gvk, done.key, "delete", (), before, None, tainted=secret)
-        found = glance.read.get(done.key)
-        after = visible(found) if found is not None else before
-        fields = changed(before, after)
-        return Preview(done.entry, done.gvk, done.key, "release", fields, before, after, tainted=secret)
-
-    def _status(self, plan: Plan, done: Done, glance: _Glance) -> tuple[Done, Preview | None]:
-        match done.outcome:
-            case Updated() | Released():
-                assert plan.status is not None
-                found = glance.after.get((done.key, "status")) or {}
-                found = (
-                    found | {"status": glance.read[done.key].get("status")}
-                    if done.key in glance.read
-                    else found
-                )
-                before, after = visible(plan.status.live.object()), visible(found)
-                fields = tuple(path for path in changed(before, after) if path.startswith("status"))
-                operation = "update" if isinstance(done.outcome, Updated) else "release"
-                outcome = Updated(fields) if isinstance(done.outcome, Updated) else done.outcome
-                shown = Preview(done.entry, done.gvk, done.key, operation, fields, before, after)
-                return replace(done, outcome=outcome), shown
-            case Failed(reason=reason, message=message):
-                return done, Preview(
-                    done.entry, done.gvk, done.key, "withheld", reason=reason, message=message
-                )
-            case _:
-                return done, None
+            return  # gone since it was read a moment ago: shown against nothing
+        glances.before[wanted.key] = json.decode_object(raw)
 
 
-def visible(found: Object) -> Object:
-    """An object without what the server keeps for itself."""
-    meta = {name: value for name, value in found.get("metadata", {}).items() if name not in SERVER_OWNED}
-    return found | {"metadata": meta}
+class _Look:
+    """A ledger that keeps the answers of one plan for comparing, and enters them nowhere."""
+
+    def __init__(self, glances: Glances) -> None:
+        self._glances = glances
+
+    def accept(self, write: Write, live: Live | None, resource: ResourceType, raw: bytes) -> bool:
+        """A dry run leaves resourceVersion as it was: whether it would move shows in the object."""
+        del resource
+        after = json.decode_object(raw)
+        self._glances.after[write.child.key, write.child.part] = after
+        return live is None or live.foreign or _moves(live.object(), after, write)
+
+    def seen(self, resource: ResourceType, raw: bytes) -> None:
+        found = json.decode_object(raw)
+        meta = found["metadata"]
+        kind = resource.gvk
+        self._glances.read[ObjectKey(kind.group, kind.kind, meta.get("namespace", ""), meta["name"])] = found
 
 
-def changed(before: Object, after: Object) -> tuple[str, ...]:
-    """The paths of the fields that differ, without values."""
-    return tuple(change.path for change in ssa.diff.compare(before, after))
+class _Foresight:
+    """A client that answers itself where the server cannot: in a namespace this run creates."""
+
+    def __init__(self, client: Client, coming: set[str]) -> None:
+        self._client = client
+        self._coming = coming
+        self.local: set[ObjectKey] = set()
+
+    async def get(self, resource: ResourceType, namespace: str, name: str) -> bytes:
+        return await self._client.get(resource, namespace, name)
+
+    async def create(
+        self, resource: ResourceType, namespace: str, body: Object, *, field_manager: str
+    ) -> bytes:
+        return await self._client.create(resource, namespace, body, field_manager=field_manager)
+
+    async def apply(
+        self,
+        resource: ResourceType,
+        namespace: str,
+        name: str,
+        body: Object,
+        *,
+        field_manager: str,
+        force: bool = False,
+        subresource: str = "",
+    ) -> bytes:
+        kind = resource.gvk
+        key = ObjectKey(kind.group, kind.kind, namespace, name)
+        try:
+            raw = await self._client.apply(
+                resource,
+                namespace,
+                name,
+                body,
+                field_manager=field_manager,
+                force=force,
+                subresource=subresource,
+            )
+        except APIError as error:
+            if namespace not in self._coming or not in_missing_namespace(heard(error, key)):
+                raise
+            self.local.add(key)
+            return json.encode(body)
+        if key.group_kind == NAMESPACE:
+            self._coming.add(name)
+        return raw
+
+    async def patch(
+        self,
+        resource: ResourceType,
+        namespace: str,
+        name: str,
+        body: Object,
+        *,
+        field_manager: str,
+        subresource: str = "",
+    ) -> bytes:
+        return await self._client.patch(
+            resource, namespace, name, body, field_manager=field_manager, subresource=subresource
+        )
+
+    async def delete(
+        self,
+        resource: ResourceType,
+        namespace: str,
+        name: str,
+        *,
+        uid: str,
+        resource_version: str,
+        propagation: str,
+    ) -> bytes:
+        return await self._client.delete(
+            resource, namespace, name, uid=uid, resource_version=resource_version, propagation=propagation
+        )
 
 
 def _moves(before: Object, after: Object, write: Write) -> bool:
@@ -242,9 +195,3 @@ def _moves(before: Object, after: Object, write: Write) -> bool:
     child = write.child
     mine, then = (ssa.entry(each, child.manager, child.part) for each in (before, after))
     return (mine or {}).get("fieldsV1") != (then or {}).get("fieldsV1")
-
-
-def _created(wanted: Wanted, after: Object, *, local: bool) -> Preview:
-    return Preview(
-        wanted.entry, wanted.gvk, wanted.key, "create", (), None, after, tainted=wanted.tainted, local=local
-    )

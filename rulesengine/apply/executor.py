@@ -17,7 +17,7 @@ from rulesengine.apply.ledger import Ledger
 from rulesengine.apply.memory import Memory
 from rulesengine.apply.ports import Client, Resources, Schemas
 from rulesengine.apply.removals import Remover
-from rulesengine.apply.status import StatusWriter, contests, key_of
+from rulesengine.apply.status import STATUS_ENTRY, StatusWriter, contests, key_of
 from rulesengine.apply.writes import Writer
 from rulesengine.core.clock import Clock
 from rulesengine.core.kinds import GroupKind, GroupVersionKind, ResourceType
@@ -43,7 +43,6 @@ NAMESPACE = GroupKind("", "Namespace")
 HOUSES = frozenset(
     {NAMESPACE, GroupKind("apiextensions.k8s.io", "CustomResourceDefinition")}
 )  # others live in them
-STATUS_ENTRY = "sourceStatus"
 _Sending = tuple[int, Wanted, ResourceType, Write | Adoption]
 
 
