@@ -59,8 +59,9 @@ class Breaker:
     def wrote(
         self, child: Child, uid: str, digest: bytes, now: float, manager: str = "", *, again: bool = True
     ) -> None:
-        """Counts a write that moved the object. `manager`: whose fields it took over, if known;
-        `again` False: the same desired written twice is no sign of a fight here.
+        """Counts a write that moved the object. `uid`: of the object before, "" when it was absent.
+        `manager`: whose fields it took over, if known; `again` False: the same desired written
+        twice is no sign of a fight here.
         """
         history = self._histories.get(child)
         if history is None:
@@ -68,7 +69,7 @@ class Breaker:
             history = self._histories[child] = _History()
         self._age(history, now)
         history.writes.append(now)
-        if history.uid == uid and _is_fight(history.digests, digest, again=again):
+        if history.uid in ("", uid) and _is_fight(history.digests, digest, again=again):
             history.fights.append(now)
         if not history.digests or history.digests[-1] != digest:
             history.digests.append(digest)

@@ -19,6 +19,8 @@ from rulesengine.core.reasons import Reason
 from rulesengine.reconcile.plan import Failed, Held, Wanted
 from rulesengine.schema import Schema
 
+ASK_AGAIN = 60.0  # seconds; its own events wake the work item earlier where they are seen
+
 
 @dataclass(frozen=True, slots=True)
 class NoWrite:
@@ -29,11 +31,16 @@ class NoWrite:
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """An apply of `config` is needed, and what must be known to remember its answer."""
+    """An apply of `config` is needed, and what must be known to remember its answer.
+
+    `state` is what an acceptance settles; `asked` is what a refusal is about: the policy is in
+    it, since another one would have asked otherwise.
+    """
 
     config: Object
     child: Child
     state: State
+    asked: State
     prepared: ssa.Prepared
     schema: Schema
 
@@ -68,13 +75,14 @@ def decide(wanted: Wanted, schema: Schema, memory: Memory, now: float) -> Decisi
     state = State.of(live, json.digest(wanted.desired))
     if memory.settled(child, state):
         return NoWrite("verdict")
-    if (refusal := memory.refused(child, state, now)) is not None:
+    asked = _asked(state, wanted)
+    if (refusal := memory.refused(child, asked, now)) is not None:
         return Withheld(refusal)
     prepared = ssa.prepare(schema, wanted.desired)
     if live is not None and (step := _known_same(child, state, prepared, schema, live.object(), memory)):
         memory.settle(child, state)
         return NoWrite(step)
-    return Write(wanted.desired, child, state, prepared, schema)
+    return Write(wanted.desired, child, state, asked, prepared, schema)
 
 
 def _known_same(
@@ -106,13 +114,19 @@ def echo_of(digest: bytes, prepared: ssa.Prepared, schema: Schema, live: Object,
 def _foreign(wanted: Wanted, schema: Schema, memory: Memory, now: float) -> Decision:
     if wanted.holder:
         message = f"{wanted.key} belongs to {wanted.holder}"
-        return Withheld(Failed(Reason.CONFLICT, message, manager=wanted.holder))
+        return Withheld(Failed(Reason.CONFLICT, message, manager=wanted.holder, retry_after=ASK_AGAIN))
     if wanted.adoption is None or wanted.policy.adopt is Adopt.NEVER:
         message = f"{wanted.key} exists and was not made by this rule (applyPolicy.adopt is Never)"
-        return Withheld(Failed(Reason.NOT_OURS, message))
+        return Withheld(Failed(Reason.NOT_OURS, message, retry_after=ASK_AGAIN))
     child = Child(wanted.manager, wanted.key)
     state = State.of(wanted.live, json.digest(wanted.adoption))
-    if (refusal := memory.refused(child, state, now)) is not None:
+    asked = _asked(state, wanted)
+    if (refusal := memory.refused(child, asked, now)) is not None:
         return Withheld(refusal)
     prepared = ssa.prepare(schema, wanted.adoption)
-    return Adoption(Write(wanted.adoption, child, state, prepared, schema), wanted.policy.adopt)
+    return Adoption(Write(wanted.adoption, child, state, asked, prepared, schema), wanted.policy.adopt)
+
+
+def _asked(state: State, wanted: Wanted) -> State:
+    policy = f"{wanted.policy.conflicts.value} {wanted.policy.adopt.value}"
+    return state._replace(digest=state.digest + policy.encode())

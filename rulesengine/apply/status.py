@@ -192,7 +192,7 @@ def _apply(
     echo = memory.echo(child)
     if echo is not None and echo == echo_of(state.digest, prepared, schema, live, child):
         return None
-    return Write(config, child, state, prepared, schema)
+    return Write(config, child, state, state, prepared, schema)
 
 
 def _nothing(wanted: StatusWanted) -> Object:

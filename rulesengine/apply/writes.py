@@ -128,7 +128,7 @@ class Writer:
         return stale(key)
 
     def _refuse(self, write: Write, refusal: Answer) -> Outcome:
-        return self._memory.refuse(write.child, write.state, refusal, self._clock.monotonic())
+        return self._memory.refuse(write.child, write.asked, refusal, self._clock.monotonic())
 
 
 def may_force(policy: ApplyPolicy, manager: str, conflicts: Iterable[str]) -> bool:

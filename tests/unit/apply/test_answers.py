@@ -25,7 +25,9 @@ class Refused:
     retry_after: float | None = None
 
 
-def said(status: int, reason: str = "", message: str = "", *causes: tuple[str, str, str], **details: Any) -> Said:
+def said(
+    status: int, reason: str = "", message: str = "", *causes: tuple[str, str, str], **details: Any
+) -> Said:
     listed = [{"reason": r, "field": f, "message": m} for r, f, m in causes]
     more = {"causes": listed} if listed else {}
     return heard(Refused(status, reason, message, {**details, **more}), KEY)
@@ -36,26 +38,56 @@ ONCE = ("FieldValueInvalid", "spec.clusterIPs[0]", f'Invalid value: ["{SECRET}"]
 FORBIDDEN_FIELD = ("FieldValueForbidden", "data", "Forbidden: field is immutable when `immutable` is set")
 REQUIRED = ("FieldValueRequired", "spec.template", "Required value")
 UID = ("FieldValueInvalid", "metadata.uid", 'Invalid value: "0": field is immutable')
-POLICY = f"configmaps \"x\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: {SECRET}"
+POLICY = (
+    f"configmaps \"x\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: {SECRET}"
+)
 TYPED = "failed to create typed patch object (default/x; /v1, Kind=ConfigMap): "
 
 
 @pytest.mark.parametrize(
     ("given", "kind", "reason"),
     [
-        (said(403, "Forbidden", "", ("NamespaceTerminating", "metadata.namespace", "")), Held, Reason.NAMESPACE_TERMINATING),
-        (said(404, "NotFound", 'namespaces "default" not found', kind="namespaces", name="default"), Held, Reason.NAMESPACE_MISSING),
-        (said(404, "NotFound", "the server could not find the requested resource"), Held, Reason.UNKNOWN_KIND),
+        (
+            said(403, "Forbidden", "", ("NamespaceTerminating", "metadata.namespace", "")),
+            Held,
+            Reason.NAMESPACE_TERMINATING,
+        ),
+        (
+            said(404, "NotFound", 'namespaces "default" not found', kind="namespaces", name="default"),
+            Held,
+            Reason.NAMESPACE_MISSING,
+        ),
+        (
+            said(404, "NotFound", "the server could not find the requested resource"),
+            Held,
+            Reason.UNKNOWN_KIND,
+        ),
         (said(404, "", "404 page not found"), Held, Reason.UNKNOWN_KIND),
         (said(405, "MethodNotAllowed"), Held, Reason.UNKNOWN_KIND),
-        (said(409, "Conflict", "the object has been modified", name="x", kind="configmaps"), Held, Reason.STALE),
+        (
+            said(409, "Conflict", "the object has been modified", name="x", kind="configmaps"),
+            Held,
+            Reason.STALE,
+        ),
         (said(409, "AlreadyExists", "exists"), Held, Reason.STALE),
         (said(422, "Invalid", "", UID), Held, Reason.STALE),
         (said(422, "Invalid", POLICY, ("", "", POLICY)), Failed, Reason.REFUSED),
-        (said(403, "Forbidden", f'admission webhook "w.ex.com" denied the request: {SECRET}'), Failed, Reason.REFUSED),
-        (said(400, "BadRequest", f'admission webhook "w.ex.com" denied the request: {SECRET}'), Failed, Reason.REFUSED),
+        (
+            said(403, "Forbidden", f'admission webhook "w.ex.com" denied the request: {SECRET}'),
+            Failed,
+            Reason.REFUSED,
+        ),
+        (
+            said(400, "BadRequest", f'admission webhook "w.ex.com" denied the request: {SECRET}'),
+            Failed,
+            Reason.REFUSED,
+        ),
         (said(403, "Forbidden", "exceeded quota: q, requested: count/configmaps=1"), Failed, Reason.REFUSED),
-        (said(403, "Forbidden", 'pods "p" is forbidden: violates PodSecurity "restricted:latest"'), Failed, Reason.REFUSED),
+        (
+            said(403, "Forbidden", 'pods "p" is forbidden: violates PodSecurity "restricted:latest"'),
+            Failed,
+            Reason.REFUSED,
+        ),
         (said(403, "Forbidden", 'User "alice" cannot patch resource'), Failed, Reason.FORBIDDEN),
         (said(401, "Unauthorized"), Held, Reason.UNAVAILABLE),
         (said(422, "Invalid", "", IMMUTABLE), Failed, Reason.IMMUTABLE_FIELD),
@@ -64,9 +96,27 @@ TYPED = "failed to create typed patch object (default/x; /v1, Kind=ConfigMap): "
         (said(400, "BadRequest", "error decoding patch"), Failed, Reason.INVALID),
         (said(413, "RequestEntityTooLarge"), Failed, Reason.INVALID),
         (said(415, "UnsupportedMediaType"), Failed, Reason.INVALID),
-        (said(500, "", TYPED + '.spec.ports: duplicate entries for key [port=80,protocol="TCP"]'), Failed, Reason.INVALID),
-        (said(500, "", TYPED + f".data.a: expected string, got &value.valueUnstructured{{Value:{SECRET}}}"), Failed, Reason.INVALID),
-        (said(500, "InternalError", 'Internal error occurred: failed calling webhook "w.ex.com": failed to call webhook'), Held, Reason.UNAVAILABLE),
+        (
+            said(500, "", TYPED + '.spec.ports: duplicate entries for key [port=80,protocol="TCP"]'),
+            Failed,
+            Reason.INVALID,
+        ),
+        (
+            said(
+                500, "", TYPED + f".data.a: expected string, got &value.valueUnstructured{{Value:{SECRET}}}"
+            ),
+            Failed,
+            Reason.INVALID,
+        ),
+        (
+            said(
+                500,
+                "InternalError",
+                'Internal error occurred: failed calling webhook "w.ex.com": failed to call webhook',
+            ),
+            Held,
+            Reason.UNAVAILABLE,
+        ),
         (said(500, "InternalError", "etcd is on holiday"), Held, Reason.UNAVAILABLE),
         (said(429, "TooManyRequests"), Held, Reason.UNAVAILABLE),
         (said(503, "ServiceUnavailable"), Held, Reason.UNAVAILABLE),
@@ -89,7 +139,11 @@ def test_a_conflict_names_the_managers_and_fields() -> None:
         "Conflict",
         "Apply failed with 2 conflicts",
         ("FieldManagerConflict", ".immutable", 'conflict with "unknown" using v1'),
-        ("FieldManagerConflict", '.spec.c[name="a"].image', 'conflict with "kubectl-edit" with subresource "x" using v1'),
+        (
+            "FieldManagerConflict",
+            '.spec.c[name="a"].image',
+            'conflict with "kubectl-edit" with subresource "x" using v1',
+        ),
     )
     assert conflicting(given) == ("unknown", "kubectl-edit")
     outcome = answer(given).outcome
@@ -102,7 +156,7 @@ def test_a_conflict_names_the_managers_and_fields() -> None:
 
 def test_the_field_of_a_typed_error_is_found_in_its_message() -> None:
     """Such errors have no causes; the path is all that is taken from the message."""
-    outcome = answer(said(500, "", TYPED + '.spec.ports: duplicate entries for key [port=80]')).outcome
+    outcome = answer(said(500, "", TYPED + ".spec.ports: duplicate entries for key [port=80]")).outcome
     assert isinstance(outcome, Failed)
     assert outcome.field == ".spec.ports"
 
