@@ -11,7 +11,7 @@ transport (`impersonating`, `dry_run`), so that no call can forget the flag.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Self
@@ -143,7 +143,11 @@ class Client:
                     request=f"WATCH {_bare(path)}",
                     plural=resource.plural,
                 )
-            yield answer.lines
+            try:
+                yield answer.lines
+            finally:
+                if isinstance(answer.lines, AsyncGenerator):
+                    await answer.lines.aclose()  # now, and not when the collector finds it
 
     async def read(self, path: str, accept: str = JSON) -> bytes:
         """A document of the server that is no resource: discovery, schemas, version."""

@@ -83,10 +83,11 @@ class Discovery:
             else:
                 await self._reload(group)
 
-    def forget(self, group: str) -> None:
-        """Lets the next question about a group's missing kinds ask at once."""
-        for known in [g for g in self._looked if g[0] == group]:
-            del self._looked[known]
+    def forget(self, gvk: GroupVersionKind) -> None:
+        """Lets the next question about a kind ask the server at once: what was heard may be wrong."""
+        self._looked.pop((gvk.group, gvk.version), None)
+        if resources := self._groups.get(gvk.group, {}).get(gvk.version):
+            resources.pop(gvk, None)
 
     # --- asking; the lock is held ---
 
