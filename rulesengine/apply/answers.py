@@ -311,9 +311,15 @@ TABLE: Sequence[Row] = (
         "wait for the namespace's deletion",
         _terminating,
     ),
+    Row(
+        "403, custom resource definition is terminating",
+        lambda s: s.status == 403 and s.message.endswith("custom resource definition is terminating"),
+        "wait for the kind",
+        _kind,
+    ),
     Row("404 of the namespace", in_missing_namespace, "wait for the namespace", _namespace),
     Row(
-        "404 of anything else, 405 (a CRD that is not there, or dying)",
+        "404 of anything else, 405 (a kind that is not served, or not so)",
         lambda s: s.status in (404, 405),
         "wait for the kind",
         _kind,

@@ -110,6 +110,9 @@ class _Look:
         kind = resource.gvk
         self._glances.read[ObjectKey(kind.group, kind.kind, meta.get("namespace", ""), meta["name"])] = found
 
+    def gone(self, resource: ResourceType, key: ObjectKey, uid: str) -> None:
+        """Not really."""
+
 
 class _Foresight:
     """A client that answers itself where the server cannot: in a namespace this run creates."""

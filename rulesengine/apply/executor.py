@@ -14,13 +14,14 @@ from datetime import datetime
 from rulesengine.apply.breaker import Breaker
 from rulesengine.apply.decide import Adoption, NoWrite, Withheld, Write, decide
 from rulesengine.apply.ledger import Ledger
+from rulesengine.apply.lookup import Kinds
 from rulesengine.apply.memory import Memory
 from rulesengine.apply.ports import Client, Resources, Schemas
 from rulesengine.apply.removals import Remover
 from rulesengine.apply.status import STATUS_ENTRY, StatusWriter, contests, key_of
 from rulesengine.apply.writes import Writer
 from rulesengine.core.clock import Clock
-from rulesengine.core.kinds import GroupKind, GroupVersionKind, ResourceType
+from rulesengine.core.kinds import GroupKind, ResourceType
 from rulesengine.core.reasons import Reason
 from rulesengine.reconcile.plan import (
     Created,
@@ -36,7 +37,6 @@ from rulesengine.reconcile.plan import (
     Unwanted,
     Wanted,
 )
-from rulesengine.schema import Schema
 
 CONCURRENT = 4  # requests of one work item at a time: enough to hide latency, too few to crowd others out
 NAMESPACE = GroupKind("", "Namespace")
@@ -61,8 +61,7 @@ class Executor:
         breaker: Breaker | None = None,
         concurrent: int = CONCURRENT,
     ) -> None:
-        self._resources = resources
-        self._schemas = schemas
+        self._kinds = Kinds(resources, schemas)
         self._memory = memory
         self._clock = clock
         self._concurrent = concurrent
@@ -89,23 +88,22 @@ class Executor:
         for item in wanted:
             outcome = await self._decide(item, len(outcomes), sending)
             outcomes.append(_done(item, outcome))
-        first = [each for each in sending if each[1].key.group_kind in HOUSES]
-        for batch in (first, [each for each in sending if each not in first] if first else sending):
-            if batch:
+        for houses in (True, False):
+            if batch := [each for each in sending if (each[1].key.group_kind in HOUSES) is houses]:
                 await self._send(batch, outcomes)
         return outcomes
 
     async def _decide(self, item: Wanted, index: int, sending: list[_Sending]) -> Outcome:
-        resource = self._resources.known(item.gvk) or await self._resources.resource(item.gvk)
-        if resource is None:
-            return _unserved(item.gvk)
-        match decide(item, await self._schema(item.gvk), self._memory, self._clock.monotonic()):
+        kind = await self._kinds.find(item.gvk)
+        if isinstance(kind, Held):
+            return kind
+        match decide(item, kind.schema, self._memory, self._clock.monotonic()):
             case NoWrite(step):
                 return Unchanged(step)
             case Withheld(outcome):
                 return outcome
             case Write() | Adoption() as decision:
-                sending.append((index, item, resource, decision))
+                sending.append((index, item, kind.resource, decision))
                 return Unchanged("")  # its place; the answer to the request takes it
 
     async def _send(self, sending: list[_Sending], outcomes: list[Done]) -> None:
@@ -147,9 +145,9 @@ class Executor:
         return done
 
     async def _remove_one(self, item: Unwanted, gone: dict[SourceRef, bool | Held | Failed]) -> Outcome:
-        resource = self._resources.known(item.gvk) or await self._resources.resource(item.gvk)
-        if resource is None:
-            return _unserved(item.gvk)
+        resource = await self._kinds.resource(item.gvk)
+        if isinstance(resource, Held):
+            return resource
         if item.confirm_gone is not None:
             source = item.confirm_gone
             if source not in gone:
@@ -159,32 +157,24 @@ class Executor:
         return await self._remover.remove(item, resource)
 
     async def _ask(self, source: SourceRef) -> bool | Held | Failed:
-        resource = self._resources.known(source.gvk) or await self._resources.resource(source.gvk)
-        if resource is None:
-            return _unserved(source.gvk)
+        resource = await self._kinds.resource(source.gvk)
+        if isinstance(resource, Held):
+            return resource
         return await self._remover.is_gone(source, resource)
 
     # --- status ---
 
     async def _write_status(self, wanted: StatusWanted) -> Done:
         gvk = wanted.source.gvk
-        resource = self._resources.known(gvk) or await self._resources.resource(gvk)
-        if resource is None:
-            return Done(STATUS_ENTRY, gvk, key_of(wanted), _unserved(gvk))
-        outcome = await self._status.write(wanted, resource, await self._schema(gvk))
+        kind = await self._kinds.find(gvk)
+        if isinstance(kind, Held):
+            return Done(STATUS_ENTRY, gvk, key_of(wanted), kind)
+        outcome = await self._status.write(wanted, kind.resource, kind.schema)
         return Done(STATUS_ENTRY, gvk, key_of(wanted), outcome)
-
-    async def _schema(self, gvk: GroupVersionKind) -> Schema:
-        """Without a schema of the server's nothing is known, and the server is asked."""
-        return self._schemas.known(gvk) or await self._schemas.schema(gvk) or Schema.ANY
 
 
 def _done(item: Wanted, outcome: Outcome) -> Done:
     return Done(item.entry, item.gvk, item.key, outcome)
-
-
-def _unserved(gvk: GroupVersionKind) -> Held:
-    return Held(Reason.UNKNOWN_KIND, f"kind {gvk}", retry_after=60.0)
 
 
 def _patience(item: Unwanted, now: datetime) -> Held | None:

@@ -9,6 +9,7 @@ from rulesengine.apply.decide import Write, echo_of
 from rulesengine.apply.memory import Memory, State
 from rulesengine.apply.ports import Store
 from rulesengine.core import json
+from rulesengine.core.keys import ObjectKey
 from rulesengine.core.kinds import ResourceType
 from rulesengine.core.ports import Live
 
@@ -22,6 +23,10 @@ class Ledger(Protocol):
 
     def seen(self, resource: ResourceType, raw: bytes) -> None:
         """An object as the server has it, which is no answer to an apply of ours."""
+        ...
+
+    def gone(self, resource: ResourceType, key: ObjectKey, uid: str) -> None:
+        """An object that a delete removed at once."""
         ...
 
 
@@ -45,3 +50,6 @@ class Books:
 
     def seen(self, resource: ResourceType, raw: bytes) -> None:
         self._store.put(resource, raw)
+
+    def gone(self, resource: ResourceType, key: ObjectKey, uid: str) -> None:
+        self._store.drop(resource, key.namespace, key.name, uid)

@@ -59,6 +59,9 @@ class Store(Protocol):
     """Where the server's answers to our writes go, so that reads see them."""
 
     def put(self, resource: ResourceType, raw: bytes) -> object: ...
+    def drop(self, resource: ResourceType, namespace: str, name: str, uid: str) -> None:
+        """A delete of ours removed the object at once."""
+        ...
 
 
 class Resources(Protocol):

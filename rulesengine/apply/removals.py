@@ -89,6 +89,8 @@ class Remover:
         body = json.decode_object(raw)
         if body.get("kind") != "Status" and body.get("metadata", {}).get("deletionTimestamp"):
             self._ledger.seen(resource, raw)  # finalizers hold it: reads shall see it terminating
+        else:
+            self._ledger.gone(resource, live.key, live.uid)
         return Deleted()
 
     async def _release(self, unwanted: Unwanted, resource: ResourceType) -> Outcome:

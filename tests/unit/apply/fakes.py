@@ -303,6 +303,10 @@ class Cache:
     """What the executor put into the cache."""
 
     seen: list[dict[str, Any]] = field(default_factory=list)
+    dropped: list[str] = field(default_factory=list)
+
+    def drop(self, resource: ResourceType, namespace: str, name: str, uid: str) -> None:
+        self.dropped.append(name)
 
     def put(self, resource: ResourceType, raw: bytes) -> object:
         self.seen.append(json.decode(raw))

@@ -41,6 +41,7 @@ UID = ("FieldValueInvalid", "metadata.uid", 'Invalid value: "0": field is immuta
 POLICY = (
     f"configmaps \"x\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request: {SECRET}"
 )
+DYING = 'foos.ex.com "x" is forbidden: create not allowed while custom resource definition is terminating'
 TYPED = "failed to create typed patch object (default/x; /v1, Kind=ConfigMap): "
 
 
@@ -64,6 +65,7 @@ TYPED = "failed to create typed patch object (default/x; /v1, Kind=ConfigMap): "
         ),
         (said(404, "", "404 page not found"), Held, Reason.UNKNOWN_KIND),
         (said(405, "MethodNotAllowed"), Held, Reason.UNKNOWN_KIND),
+        (said(403, "Forbidden", DYING), Held, Reason.UNKNOWN_KIND),
         (
             said(409, "Conflict", "the object has been modified", name="x", kind="configmaps"),
             Held,

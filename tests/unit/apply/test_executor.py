@@ -324,6 +324,7 @@ async def test_what_is_unwanted_goes_after_everything_was_written(bench: Bench) 
     plan = planned(bench.wanted("new"), unwanted=(bench.unwanted("old"),))
     assert await bench.run(plan) == [Created(), Deleted()]
     assert bench.server.sent[-1] == ("delete", "ConfigMap", "old", "Background")
+    assert bench.cache.dropped == ["old"]
 
 
 async def test_a_write_that_failed_keeps_everything(bench: Bench) -> None:
@@ -414,6 +415,7 @@ async def test_a_terminating_object_is_seen_as_such_at_once(bench: Bench) -> Non
     bench.server.objects[key("old")]["metadata"]["finalizers"] = ["x.y/z"]
     assert await bench.run(planned(unwanted=(bench.unwanted("old"),))) == [Deleted()]
     assert "deletionTimestamp" in bench.cache.seen[-1]["metadata"]
+    assert bench.cache.dropped == []
 
 
 # --- releasing ---
