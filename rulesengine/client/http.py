@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import io
 import logging
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -33,6 +34,7 @@ KEEP_ALIVE = 60.0  # below the 90 s after which API servers and proxies usually 
 CHECK_CREDENTIALS = 60.0  # a pod's token is written anew about every 50 minutes
 RENEW_AGAIN = 10.0  # a 401 soon after a renewal is an answer, not a reason to renew
 READ_BUFFER = 2**18
+LARGE_BODY = 2**20  # beyond it aiohttp warns of bytes, which it would hand to the socket in one piece
 
 logger = logging.getLogger(__name__)
 
@@ -93,7 +95,7 @@ class HTTPTransport:
                 method,
                 URL(access.server + path, encoded=True),
                 headers=_with_token(headers, access),
-                data=body,
+                data=_chunked(body),
                 timeout=limits,
                 proxy=access.proxy,
                 server_hostname=access.server_hostname,
@@ -210,6 +212,10 @@ class HTTPTransport:
             await self._keeper
         self._retired += [self._requests, self._watches]
         await self._close_retired()
+
+
+def _chunked(body: bytes | None) -> bytes | io.BytesIO | None:
+    return io.BytesIO(body) if body is not None and len(body) > LARGE_BODY else body
 
 
 def _with_token(headers: Mapping[str, str], access: Access) -> Mapping[str, str]:
