@@ -136,12 +136,13 @@ class Entries:
             return Unknown(resource.name, Reason.UNREADABLE, live.why)
         found = None if isinstance(live, Absent) else live
         if found is not None and found.deleting:
-            return Wait(resource.name, f"the deletion of {key}", Reason.TERMINATING)
+            return Wait(resource.name, f"the deletion of {key}", Reason.TERMINATING, key)
         earlier = self.context.ownership.verify(found.claim, key) if found and found.claim else None
         if earlier is not None and earlier.rule == self.rule.key:
             if not self._may_take(earlier):
                 holder = f"{earlier.source.namespace}/{earlier.source.name}".lstrip("/")
-                return Unknown(resource.name, Reason.CLAIMED, f"{key.group_kind} is made for source {holder}")
+                message = f"{key.group_kind} is made for source {holder}"
+                return Unknown(resource.name, Reason.CLAIMED, message, key)
             return self._wanted(resource, desired, key, found, earlier)
         if found is None:
             return self._wanted(resource, desired, key, None, None)

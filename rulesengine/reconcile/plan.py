@@ -87,20 +87,25 @@ class StatusWanted:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Something is not there yet. Waiting never removes."""
+    """Something is not there yet. Waiting never removes. `key`: a change of that object ends it."""
 
     entry: str  # "" when the whole work item waits
     on: str
     reason: Reason = Reason.WAITING
+    key: ObjectKey | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """Something could not be decided: nothing of it is created, changed or removed."""
+    """Something could not be decided: nothing of it is created, changed or removed.
+
+    `key`: a change of that object may decide it.
+    """
 
     entry: str  # "" when the whole work item is frozen
     reason: Reason
     message: str  # never holds object values
+    key: ObjectKey | None = None
 
 
 @dataclass(frozen=True, slots=True)
