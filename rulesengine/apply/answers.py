@@ -47,10 +47,10 @@ class Patience:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """`patience` None: not remembered, the object is looked at again as soon as possible."""
+    """The outcome, without the delay that the memory makes of the patience."""
 
     outcome: Held | Failed
-    patience: Patience | None
+    patience: Patience
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +90,7 @@ class Said:
         return f": {', '.join(shown)}" + (f" and {more} more" if more else "")
 
 
-SOON = 0.2  # seconds until an object that moved under our hands is looked at again
-STALE: Patience | None = None
+STALE = Patience(0.2, 30.0)  # it moved under our hands; the cache is about to know, and then it goes on
 OVERLOADED = Patience(0.5, 15.0)
 MISSING = Patience(1.0, 60.0)  # a namespace or kind that is not there (yet)
 WRONG = Patience(5.0, 300.0)  # invalid as things stand; a quota, policy or schema may change
@@ -130,6 +129,11 @@ def heard(refusal: Refusal, key: ObjectKey) -> Said:
 def answer(said: Said) -> Answer:
     """What the engine does. Conflicts of managers come out as failed; force is decided before."""
     return next(row.does(said) for row in TABLE if row.recognises(said))
+
+
+def moved(key: ObjectKey) -> Answer:
+    """The object is not as we believed it to be."""
+    return _held(Reason.STALE, f"a fresh look at {key}", STALE)
 
 
 def conflicting(said: Said) -> tuple[str, ...]:
@@ -195,8 +199,8 @@ def _refused_by(said: Said) -> str:
 # --- answering ---
 
 
-def _held(reason: Reason, on: str, patience: Patience | None) -> Answer:
-    return Answer(Held(reason, on, None if patience else SOON), patience)
+def _held(reason: Reason, on: str, patience: Patience) -> Answer:
+    return Answer(Held(reason, on), patience)
 
 
 def _failed(
@@ -205,11 +209,9 @@ def _failed(
     message: str,
     patience: Patience,
     manager: str = "",
-    *,
-    transient: bool = False,
 ) -> Answer:
     field = said.fields[0] if said.fields else ""
-    return Answer(Failed(reason, message, field=field, manager=manager, transient=transient), patience)
+    return Answer(Failed(reason, message, field=field, manager=manager), patience)
 
 
 def _conflict(said: Said) -> Answer:
@@ -231,18 +233,18 @@ def _kind(said: Said) -> Answer:
 
 
 def _moved(said: Said) -> Answer:
-    return _held(Reason.STALE, f"a fresh look at {said.key}", STALE)
+    return moved(said.key)
 
 
 def _refused(said: Said) -> Answer:
     message = f"refused by {_refused_by(said)}{said.where}"
-    return _failed(said, Reason.REFUSED, message, WRONG, transient=True)
+    return _failed(said, Reason.REFUSED, message, WRONG)
 
 
 def _quota(said: Said) -> Answer:
     match = _QUOTA.search(said.message)
     name = match[1] if match else ""
-    return _failed(said, Reason.REFUSED, f"over the quota {name}", WRONG, transient=True)
+    return _failed(said, Reason.REFUSED, f"over the quota {name}", WRONG)
 
 
 def _forbidden(said: Said) -> Answer:

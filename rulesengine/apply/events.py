@@ -49,7 +49,7 @@ def notes(result: Result) -> list[Note]:
             Note(about, "ReleasedAsIs", f"{counts['as is']} released with its values", warning=False)
         )
     for done in result.done:
-        if isinstance(done.outcome, Failed) and not done.outcome.transient:
+        if isinstance(done.outcome, Failed):
             conflict = done.outcome.reason in (Reason.CONFLICT, Reason.NOT_OURS)
             text = f"{done.entry}: {done.outcome.reason.word}: {done.outcome.message}"
             found.append(Note(about, "Conflict" if conflict else "Failed", text, warning=True))
@@ -108,7 +108,7 @@ def summed(rule: RuleKey, uid: str, counts: Counter[str], sources: int) -> Note:
     about = ("rulesengine.dev/v1alpha1", rule.kind, rule.namespace, rule.name, uid)
     applied = counts["created"] + counts["updated"]
     reason = "Failed" if counts["failed"] else "Applied" if applied else "Deleted"
-    text = f"{', '.join(_words(counts))} for {sources} sources"
+    text = f"{', '.join(_words(counts))} for {sources} source{'s' * (sources != 1)}"
     return Note(about, reason, text, warning=bool(counts["failed"]))
 
 

@@ -14,7 +14,7 @@ from datetime import datetime
 from rulesengine.apply.breaker import Breaker
 from rulesengine.apply.decide import Adoption, NoWrite, Withheld, Write, decide
 from rulesengine.apply.ledger import Ledger
-from rulesengine.apply.lookup import Kinds
+from rulesengine.apply.lookup import Kind, Kinds
 from rulesengine.apply.memory import Memory
 from rulesengine.apply.ports import Client, Resources, Schemas
 from rulesengine.apply.removals import Remover
@@ -86,17 +86,15 @@ class Executor:
         outcomes: list[Done] = []
         sending: list[_Sending] = []
         for item in wanted:
-            outcome = await self._decide(item, len(outcomes), sending)
+            kind = self._kinds.known(item.gvk) or await self._kinds.find(item.gvk)
+            outcome = kind if isinstance(kind, Held) else self._decide(item, kind, len(outcomes), sending)
             outcomes.append(_done(item, outcome))
         for houses in (True, False):
             if batch := [each for each in sending if (each[1].key.group_kind in HOUSES) is houses]:
                 await self._send(batch, outcomes)
         return outcomes
 
-    async def _decide(self, item: Wanted, index: int, sending: list[_Sending]) -> Outcome:
-        kind = await self._kinds.find(item.gvk)
-        if isinstance(kind, Held):
-            return kind
+    def _decide(self, item: Wanted, kind: Kind, index: int, sending: list[_Sending]) -> Outcome:
         match decide(item, kind.schema, self._memory, self._clock.monotonic()):
             case NoWrite(step):
                 return Unchanged(step)

@@ -29,6 +29,17 @@ class Kinds:
     def __init__(self, resources: Resources, schemas: Schemas) -> None:
         self._resources = resources
         self._schemas = schemas
+        self._kinds: dict[GroupVersionKind, Kind] = {}
+
+    def known(self, gvk: GroupVersionKind) -> Kind | None:
+        """A kind about which nothing has to be asked."""
+        kind = self._kinds.get(gvk)
+        resource, schema = self._resources.known(gvk), self._schemas.known(gvk)
+        if resource is None or schema is None:
+            return None
+        if kind is None or kind.resource is not resource or kind.schema is not schema:
+            kind = self._kinds[gvk] = Kind(resource, schema)
+        return kind
 
     async def resource(self, gvk: GroupVersionKind) -> ResourceType | Held:
         """Where a kind is served."""

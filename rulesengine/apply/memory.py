@@ -86,9 +86,6 @@ class Memory:
 
     def refuse(self, child: Child, state: State, answer: Answer, now: float) -> Held | Failed:
         """Remembers a refusal for as long as its patience says; the outcome with that delay."""
-        if answer.patience is None:
-            self._refusals.pop(child, None)
-            return answer.outcome
         before = self._refusals.pop(child, None)
         same = before is not None and before.outcome.reason is answer.outcome.reason
         times = before.times + 1 if before is not None and same else 0
@@ -125,10 +122,9 @@ class Memory:
                 del self._refusals[child]
 
     def use(self, gvk: GroupVersionKind, schema: Schema) -> None:
-        """Told of the schema before every decision: another one than before forgets the kind."""
+        """Told of the schema before every decision: a different one than before forgets the kind."""
         known = self._schemas.get(gvk)
-        if known is schema:
-            return
-        self._schemas[gvk] = schema
-        if known is not None and known != schema:
-            self.forget_kind(gvk.group_kind)
+        if known is not schema:
+            self._schemas[gvk] = schema
+            if known is not None and known != schema:
+                self.forget_kind(gvk.group_kind)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 from collections import Counter, OrderedDict, deque
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -24,6 +25,8 @@ from rulesengine.reconcile.plan import Result
 
 NAME_LIMIT = 253
 MANAGER = "rulesengine"
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +118,7 @@ class Recorder:
         """Notes what became of a plan; cheap, never waits, never raises."""
         if self.off or not result.done:
             return
-        untold = False
+        untold = result.plan.source is None and result.wrote  # nowhere to tell it but on the rule
         for note in notes(result):
             if self._is_repeated(note):
                 continue
@@ -154,8 +157,7 @@ class Recorder:
         while True:
             wait = self.flush()
             while self._queue:
-                with contextlib.suppress(APIError):  # nobody depends on an Event
-                    await self._send(self._queue.popleft())
+                await self._try(self._queue.popleft())
             self._wake.clear()
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._wake.wait(), wait)
@@ -207,6 +209,15 @@ class Recorder:
             self._series.popitem(last=False)
         self._queue.append(_New(place_of(note), event(note, name, now, self._instance)))
         self._wake.set()
+
+    async def _try(self, item: _New | _More) -> None:
+        try:
+            await self._send(item)
+        except APIError as error:
+            logger.debug("an event was not sent", extra={"status": error.status, "reason": error.reason})
+        except Exception:
+            # a defect in telling must not end the telling, let alone the doing
+            logger.exception("an event could not be sent")
 
     async def _send(self, item: _New | _More) -> None:
         match item:

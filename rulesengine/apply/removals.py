@@ -7,12 +7,14 @@ adopted object gives our fields up; an object that stays because its entry or ru
 
 from __future__ import annotations
 
-from rulesengine.apply.answers import answer, heard, is_stale, names_object
+from dataclasses import replace
+
+from rulesengine.apply.answers import answer, heard, is_stale, moved, names_object
 from rulesengine.apply.breaker import Breaker
 from rulesengine.apply.ledger import Ledger
 from rulesengine.apply.memory import Child, Memory, State
 from rulesengine.apply.ports import Client
-from rulesengine.apply.writes import looping, stale
+from rulesengine.apply.writes import looping
 from rulesengine.client import APIError
 from rulesengine.core import json
 from rulesengine.core.clock import Clock
@@ -26,6 +28,7 @@ from rulesengine.reconcile.plan import Deleted, Failed, Held, Outcome, Released,
 
 DELETED = b"deleted"  # in place of a digest: what was asked for of this state of the object
 RELEASED = b"released"
+ASK_AGAIN = 5.0  # seconds until a source that could not be asked about is asked about again
 AGAIN = 30.0  # seconds until a delete that was accepted, but never seen to happen, is looked at again
 _REFUSED = (Reason.INVALID, Reason.IMMUTABLE_FIELD, Reason.REFUSED)
 
@@ -60,6 +63,8 @@ class Remover:
             if names_object(said):
                 return Deleted()  # somebody was faster: what we wanted is so
             return self._memory.refuse(child, state, answer(said), now)
+        if isinstance(outcome, Held):
+            return self._memory.refuse(child, state, moved(live.key), now)
         if isinstance(outcome, Deleted | Released):
             self._memory.forget(child)
             self._memory.settle(child, state)
@@ -73,7 +78,7 @@ class Remover:
             raw = await self._client.get(resource, source.namespace, source.name)
         except APIError as error:
             said = heard(error, key)
-            return True if names_object(said) else answer(said).outcome
+            return True if names_object(said) else replace(answer(said).outcome, retry_after=ASK_AGAIN)
         return bool(json.decode_object(raw)["metadata"].get("uid") != source.uid)
 
     async def _delete(self, unwanted: Unwanted, resource: ResourceType) -> Outcome:
@@ -126,7 +131,7 @@ class Remover:
         found = json.decode_object(await self._client.get(resource, key.namespace, key.name))
         meta = found["metadata"]
         if meta["uid"] != unwanted.live.uid:
-            return stale(key)
+            return moved(key).outcome
         body = {"metadata": _without_marks(meta, unwanted.manager, unwanted.live.claim)}
         # a name without prefix semantics: the request only removes, so it never enters managedFields
         raw = await self._client.patch(

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from rulesengine.apply.answers import OWNED, Answer, Said, answer, conflicting, heard, names_object
+from rulesengine.apply.answers import OWNED, Answer, Said, answer, conflicting, heard, moved, names_object
 from rulesengine.apply.breaker import Breaker, Open
 from rulesengine.apply.decide import Adoption, Write
 from rulesengine.apply.ledger import Ledger
@@ -66,7 +66,8 @@ class Writer:
         except APIError as error:
             if error.status != 409:
                 raise
-            return await self._look_again(resource, wanted.key)
+            await self._look_again(resource, wanted.key)
+            return self._refuse(write, moved(wanted.key))
         self._ledger.accept(write, None, resource, raw)
         self._breaker.wrote(write.child, "", write.state.digest, self._clock.monotonic(), again=False)
         return Created()
@@ -95,16 +96,18 @@ class Writer:
         try:
             raw = await self._client.get(resource, key.namespace, key.name)
         except APIError as error:
-            if names_object(heard(error, key)):
-                return stale(key)
-            raise
+            if not names_object(heard(error, key)):
+                raise
+            if wanted.live is not None:
+                self._ledger.gone(resource, key, wanted.live.uid)
+            return self._refuse(adoption.write, moved(key))
         found = json.decode_object(raw)
         meta = found["metadata"]
         if meta.get("deletionTimestamp"):
             return Held(Reason.TERMINATING, f"the deletion of {key}")
         if wanted.live is None or meta["uid"] != wanted.live.uid:
             self._ledger.seen(resource, raw)
-            return stale(key)
+            return self._refuse(adoption.write, moved(key))
         owner = owner_of(found, wanted.manager) if adoption.adopt is Adopt.IF_UNOWNED else ""
         if owner:
             message = f"{key} is not free to adopt: {owner}"
@@ -118,14 +121,13 @@ class Writer:
             resource, key.namespace, key.name, config, field_manager=wanted.manager, force=force
         )
 
-    async def _look_again(self, resource: ResourceType, key: ObjectKey) -> Outcome:
+    async def _look_again(self, resource: ResourceType, key: ObjectKey) -> None:
         """Something is there that we believed absent: read it, so that the next pass knows whose."""
         try:
             self._ledger.seen(resource, await self._client.get(resource, key.namespace, key.name))
         except APIError as error:
             if not names_object(heard(error, key)):
                 raise
-        return stale(key)
 
     def _refuse(self, write: Write, refusal: Answer) -> Outcome:
         return self._memory.refuse(write.child, write.asked, refusal, self._clock.monotonic())
@@ -176,7 +178,3 @@ def looping(key: ObjectKey, rest: Open) -> Failed:
     who = f" together with {rest.manager}" if rest.manager else ""
     message = f"{key} is changed again and again{who}; it rests and is tried again"
     return Failed(Reason.LOOPING, message, manager=rest.manager, retry_after=rest.seconds)
-
-
-def stale(key: ObjectKey) -> Held:
-    return Held(Reason.STALE, f"a fresh look at {key}", retry_after=0.2)

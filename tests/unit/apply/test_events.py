@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+import pytest
 
 from rulesengine.apply.events import event, notes
 from rulesengine.apply.recorder import EventSettings, Recorder
@@ -45,6 +47,7 @@ class Sink:
     sent: list[dict[str, Any]] = field(default_factory=list)
     patched: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     fail: int = 0
+    defect: bool = False
 
     async def create(
         self, resource: Any, namespace: str, body: dict[str, Any], *, field_manager: str
@@ -52,6 +55,9 @@ class Sink:
         if self.fail:
             self.fail -= 1
             raise APIError(403, "Forbidden")
+        if self.defect:
+            self.defect = False
+            raise ZeroDivisionError
         assert body["metadata"]["namespace"] == namespace
         self.sent.append(body)
         return b"{}"
@@ -175,6 +181,32 @@ async def test_an_event_that_cannot_be_sent_disturbs_nothing() -> None:
     events.record(Subject(), result(Created()))
     events.record(Subject(), result(Deleted()))
     await drained(events)
+    assert [sent["reason"] for sent in sink.sent] == ["Deleted"]
+
+
+async def test_what_went_with_its_source_is_told_on_the_rule() -> None:
+    """There is no source left to say it on."""
+    sink = Sink()
+    events = recorder(sink, FakeClock())
+    gone = result(Deleted(), Deleted())
+    events.record(Subject(), replace(gone, plan=replace(gone.plan, source=None)))
+    await drained(events)
+    assert [(sent["regarding"]["kind"], sent["note"]) for sent in sink.sent] == [
+        ("ClusterRule", "2 deleted for 1 source")
+    ]
+
+
+async def test_a_defect_in_sending_is_logged_and_the_next_one_goes_out(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Telling goes on, whatever happens."""
+    sink = Sink()
+    events = recorder(sink, FakeClock())
+    sink.defect = True
+    events.record(Subject(), result(Created()))
+    events.record(Subject(), result(Deleted()))
+    await drained(events)
+    assert "an event could not be sent" in caplog.text
     assert [sent["reason"] for sent in sink.sent] == ["Deleted"]
 
 

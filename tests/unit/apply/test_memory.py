@@ -70,14 +70,6 @@ def test_an_accepted_write_ends_a_refusal() -> None:
     assert memory.refuse(child(), STATE, INVALID, now=0.0).retry_after == 5.0
 
 
-def test_a_stale_answer_is_not_remembered() -> None:
-    """It says nothing about the next try."""
-    memory = Memory()
-    memory.refuse(child(), STATE, INVALID, now=0.0)
-    memory.refuse(child(), STATE, Answer(Held(Reason.STALE, "x", 0.2), None), now=0.0)
-    assert memory.refused(child(), STATE, now=0.0) is None
-
-
 def test_the_longest_unwritten_is_forgotten_first() -> None:
     """Bounded: what is written again moves to the end."""
     memory = Memory(limit=2)
@@ -105,7 +97,7 @@ def test_a_changed_kind_is_forgotten_and_no_other() -> None:
 
 
 def test_another_schema_forgets_the_kind() -> None:
-    """The same schema read again does not."""
+    """The same one read again does not."""
     memory = Memory()
     memory.use(GVK, Schema(type="object"))
     memory.settle(child(), STATE)
