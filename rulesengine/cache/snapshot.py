@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rulesengine.cache.cache import Handle
+from rulesengine.cache.status import Phase
 from rulesengine.core.keys import RuleKey
 from rulesengine.core.kinds import GroupKind, GroupVersionKind, ResourceType
 from rulesengine.core.ports import Absent, Live, Unreadable
@@ -51,6 +52,8 @@ class CacheSnapshot:
             handles = [h for h in self.handles.get(gvk, ()) if not h.interest.field_selector]
             if not handles:
                 return Unreadable(f"{gvk} is not watched", gvk)
+            if handles[0].status.phase is Phase.UNSERVED:
+                continue  # a kind that is not served has no objects; when it comes, all is looked at anew
             if not handles[0].synced:
                 return Unreadable(handles[0].status.why, gvk)
             records += handles[0].store.by_claim(rule, namespace, name)
