@@ -23,7 +23,7 @@ class Settings:
     idle: float = 150.0
     # After failures: first · 2ⁿ up to longest, each times 0.5 to 1.5 at random.
     backoff_first: float = 0.1
-    backoff_longest: float = 15.0
+    backoff_longest: float = 8.0
     # Rights and kinds come back rarely and by somebody's hand; recheck() does not wait for this.
     patience_first: float = 5.0
     patience_longest: float = 300.0

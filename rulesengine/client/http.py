@@ -15,6 +15,7 @@ import asyncio
 import contextlib
 import io
 import logging
+import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -231,7 +232,8 @@ def _unreachable(error: Exception, access: Access, request: str) -> Unreachable:
         message = f"the certificate of {about} is not trusted: {error.certificate_error}"
         return Unreachable(message, sent=False, request=request)
     if isinstance(error, aiohttp.ClientConnectorError):
-        cause = error.os_error.strerror or str(error.os_error)
+        number = error.os_error.errno
+        cause = os.strerror(number) if number and number > 0 else str(error.os_error)
         message = f"cannot connect to {about}: {cause}. Is the cluster up, and is this the right one?"
         return Unreachable(message, sent=False, request=request)
     return Unreachable(
