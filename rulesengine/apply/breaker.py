@@ -56,12 +56,9 @@ class Breaker:
             return None
         return Open(history.until - now, history.manager)
 
-    def wrote(
-        self, child: Child, uid: str, digest: bytes, now: float, manager: str = "", *, again: bool = True
-    ) -> None:
+    def wrote(self, child: Child, uid: str, digest: bytes | None, now: float, manager: str = "") -> None:
         """Counts a write that moved the object. `uid`: of the object before, "" when it was absent.
-        `manager`: whose fields it took over, if known; `again` False: the same desired written
-        twice is no sign of a fight here.
+        `digest`: of the desired, None for a removal. `manager`: whose fields it took over, if known.
         """
         history = self._histories.get(child)
         if history is None:
@@ -69,10 +66,11 @@ class Breaker:
             history = self._histories[child] = _History()
         self._age(history, now)
         history.writes.append(now)
-        if history.uid in ("", uid) and _is_fight(history.digests, digest, again=again):
-            history.fights.append(now)
-        if not history.digests or history.digests[-1] != digest:
-            history.digests.append(digest)
+        if digest is not None:
+            if uid and history.uid in ("", uid) and digest in history.digests:
+                history.fights.append(now)
+            if not history.digests or history.digests[-1] != digest:
+                history.digests.append(digest)
         history.uid = uid
         history.manager = manager or history.manager
         fights, writes = self._limits
@@ -112,9 +110,3 @@ class Breaker:
             if newest <= quiet and history.until + max(history.rest, self._window) <= now:
                 del self._histories[child]
         self._sweep_at = max(1024, 2 * len(self._histories))
-
-
-def _is_fight(digests: deque[bytes], digest: bytes, *, again: bool) -> bool:
-    if not digests:
-        return False
-    return again if digests[-1] == digest else digest in digests

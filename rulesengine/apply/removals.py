@@ -68,7 +68,7 @@ class Remover:
         if isinstance(outcome, Deleted | Released):
             self._memory.forget(child)
             self._memory.settle(child, state)
-            self._breaker.wrote(child, live.uid, state.digest, now, again=False)
+            self._breaker.wrote(child, live.uid, None, now)
         return outcome
 
     async def is_gone(self, source: SourceRef, resource: ResourceType) -> bool | Held | Failed:

@@ -69,7 +69,7 @@ class Writer:
             await self._look_again(resource, wanted.key)
             return self._refuse(write, moved(wanted.key))
         self._ledger.accept(write, None, resource, raw)
-        self._breaker.wrote(write.child, "", write.state.digest, self._clock.monotonic(), again=False)
+        self._breaker.wrote(write.child, "", write.state.digest, self._clock.monotonic())
         return Created()
 
     async def _update(self, wanted: Wanted, resource: ResourceType, write: Write, **identity: str) -> Outcome:

@@ -102,5 +102,5 @@ def test_quiet_children_are_forgotten() -> None:
     breaker = Breaker()
     for index in range(3000):
         child = Child("m", ObjectKey("", "ConfigMap", "default", str(index)))
-        breaker.wrote(child, "", b"d", index * 1.0, again=False)
+        breaker.wrote(child, "", b"d", index * 1.0)
     assert len(breaker._histories) < 1500

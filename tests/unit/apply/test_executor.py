@@ -315,6 +315,44 @@ async def test_an_object_that_changes_while_it_is_adopted_is_looked_at_again(ben
     assert bench.server.objects[key()]["data"] == {"a": "new"}
 
 
+@pytest.mark.parametrize("finds", ["nothing", "another", "terminating"])
+async def test_an_object_to_adopt_that_is_another_by_now_is_looked_at_again(bench: Bench, finds: str) -> None:
+    """What the cache said is corrected by the live read, and nothing is written."""
+    bench.server.put(CONFIG_MAP, "x")
+    wanted = bench.foreign(Adopt.ALWAYS, data={"a": "1"})
+    del bench.server.objects[key()]
+    if finds == "another":
+        bench.server.put(CONFIG_MAP, "x")
+    if finds == "terminating":
+        gone = {"uid": wanted.live.uid, "deletionTimestamp": "2026-01-05T08:00:00Z"}
+        bench.server.put(CONFIG_MAP, "x", metadata=gone)
+    outcome = await bench.one(wanted)
+    assert isinstance(outcome, Held)
+    assert [sent[0] for sent in bench.server.sent] == ["get"]
+    assert bench.cache.dropped == (["x"] if finds == "nothing" else [])
+    assert len(bench.cache.seen) == (1 if finds == "another" else 0)
+
+
+async def test_a_live_read_that_fails_adopts_nothing(bench: Bench) -> None:
+    """Whether it is free is not known."""
+    bench.server.put(CONFIG_MAP, "x")
+    bench.server.refuse = [Forbidden(403, "Forbidden", "no")]
+    outcome = await bench.one(bench.foreign(Adopt.ALWAYS, data={"a": "1"}))
+    assert isinstance(outcome, Failed)
+    assert outcome.reason is Reason.FORBIDDEN
+    assert [sent[0] for sent in bench.server.sent] == ["get"]
+
+
+async def test_an_object_that_appears_and_goes_is_simply_created_the_next_time(bench: Bench) -> None:
+    """The read after a refused creation may find nothing."""
+    wanted = bench.wanted(data={"a": "1"})
+    bench.server.put(CONFIG_MAP, "x")
+    bench.server.before = [lambda: None, bench.server.objects.clear]
+    assert isinstance(await bench.one(wanted), Held)
+    bench.clock.advance(1)
+    assert await bench.one(wanted) == Created()
+
+
 # --- removing ---
 
 
@@ -409,6 +447,42 @@ async def test_an_orphan_goes_only_when_its_source_is_confirmed_gone(
     assert isinstance(outcomes[0], kind)
 
 
+async def test_an_orphan_stays_while_its_source_cannot_be_asked_about(bench: Bench) -> None:
+    """Forbidden is not gone; and one question answers for all orphans of a source."""
+    await bench.run(planned(bench.wanted("a"), bench.wanted("b")))
+    source = SourceRef(WIDGET, "default", "w", "uid-w")
+    both = tuple(bench.unwanted(name, confirm_gone=source) for name in ("a", "b"))
+    bench.server.refuse = [Forbidden(403, "Forbidden", "no")]
+    outcomes = await bench.run(planned(unwanted=both))
+    assert [outcome.reason for outcome in outcomes] == [Reason.FORBIDDEN]
+    assert await bench.run(planned(unwanted=both)) == [Deleted(), Deleted()]
+    assert [sent[0] for sent in bench.server.sent[-3:]] == ["get", "delete", "delete"]
+    bench.resources.unserved.add(WIDGET)
+    await bench.one(bench.wanted("c"))
+    outcomes = await bench.run(planned(unwanted=(bench.unwanted("c", confirm_gone=source),)))
+    assert [outcome.reason for outcome in outcomes] == [Reason.UNKNOWN_KIND]
+
+
+async def test_a_refused_removal_is_not_sent_again_at_once(bench: Bench) -> None:
+    """Remembered like any refusal."""
+    await bench.one(bench.wanted("old"))
+    bench.server.refuse = [Forbidden(403, "Forbidden", "no")]
+    for _ in range(3):
+        assert isinstance((await bench.run(planned(unwanted=(bench.unwanted("old"),))))[0], Failed)
+    assert len(bench.server.sent) == 2
+
+
+async def test_what_is_made_and_deleted_in_turns_comes_to_rest(bench: Bench) -> None:
+    """Thirty writes of any kind in a minute are a loop, deletes among them."""
+    outcomes = []
+    for _ in range(20):
+        outcomes.append(await bench.one(bench.wanted()))
+        if key() in bench.server.objects:
+            outcomes += await bench.run(planned(unwanted=(bench.unwanted(),)))
+    assert [type(outcome) for outcome in outcomes[:30]] == [Created, Deleted] * 15
+    assert {outcome.reason for outcome in outcomes[30:]} == {Reason.LOOPING}
+
+
 async def test_a_terminating_object_is_seen_as_such_at_once(bench: Bench) -> None:
     """Where finalizers hold it, the answer to the delete goes into the cache."""
     await bench.one(bench.wanted("old"))
@@ -456,6 +530,47 @@ async def test_a_release_the_server_refuses_leaves_the_values(bench: Bench) -> N
     bench.server.refuse = [Invalid(422, "Invalid", "", {"causes": []})]
     assert await bench.run(planned(unwanted=(bench.unwanted(release=True),))) == [Released(as_is=True)]
     assert bench.server.objects[key()]["data"] == {"a": "1"}
+
+
+async def test_a_release_waits_for_rights_and_for_a_fresh_look(bench: Bench) -> None:
+    """Forbidden does not mean that the values are to be left; another object is not touched."""
+    wanted = bench.wanted(data={"a": "1"})
+    wanted.desired["metadata"]["annotations"][ANNOTATION] = '{"adopted": true}'
+    await bench.one(wanted)
+    bench.server.refuse = [Forbidden(403, "Forbidden", "no")]
+    unwanted = bench.unwanted(release=True)
+    outcomes = await bench.run(planned(unwanted=(unwanted,)))
+    assert [outcome.reason for outcome in outcomes] == [Reason.FORBIDDEN]
+    bench.clock.advance(3600)
+    del bench.server.objects[key()]
+    bench.server.put(CONFIG_MAP, "x", data={"mine": "now"})
+    outcomes = await bench.run(planned(unwanted=(unwanted,)))
+    assert [outcome.reason for outcome in outcomes] == [Reason.STALE]
+    assert bench.server.objects[key()]["data"] == {"mine": "now"}
+
+
+async def test_a_copied_claim_goes_with_the_release(bench: Bench) -> None:
+    """Somebody co-owns our annotation: given up it would stay, and the object would look ours for ever."""
+    wanted = bench.wanted(data={"a": "1"})
+    wanted.desired["metadata"]["annotations"][ANNOTATION] = '{"adopted": true}'
+    await bench.one(wanted)
+    resource = bench.resources.known(CONFIG_MAP)
+    await bench.server.apply(resource, "default", "x", wanted.desired, field_manager="copier")
+    assert await bench.run(planned(unwanted=(bench.unwanted(release=True),))) == [Released(as_is=True)]
+    left = bench.server.objects[key()]
+    assert ANNOTATION not in left["metadata"].get("annotations", {})
+    assert left["data"] == {"a": "1"}
+
+
+async def test_an_orphan_that_is_another_by_now_is_left_alone(bench: Bench) -> None:
+    """The marks to be taken off are not on it."""
+    await bench.one(bench.wanted("old"))
+    unwanted = bench.unwanted("old", release=True)
+    del bench.server.objects[key("old")]
+    bench.server.put(CONFIG_MAP, "old", data={"mine": "now"})
+    outcomes = await bench.run(planned(unwanted=(unwanted,)))
+    assert [outcome.reason for outcome in outcomes] == [Reason.STALE]
+    assert [sent[0] for sent in bench.server.sent] == ["apply", "get"]
 
 
 # --- the source's status ---
@@ -514,6 +629,41 @@ async def test_a_contested_status_is_given_up_and_named(bench: Bench) -> None:
     assert [outcome.reason for outcome in outcomes[5:]] == [Reason.STATUS_CONTESTED] * 2
     assert outcomes[-1].manager == "kubelet"
     assert not [sent for sent in bench.server.sent if "force" in sent]
+
+
+async def test_a_status_the_server_rewrites_is_known_by_its_echo(bench: Bench) -> None:
+    """As for children: only what is ours has to be as the server left it."""
+
+    def rewrite(body: dict) -> None:
+        if "status" in body:
+            body["status"]["ready"] = False
+
+    bench.server.put(WIDGET, "w", spec={"size": 1})
+    bench.server.rewrite = rewrite
+    await bench.run(planned(status=bench.status(value={"ready": True})))
+    bench.server.edit(key("w", WIDGET), lambda body: body["spec"].update(size=2))
+    again = await bench.run(planned(status=bench.status(value={"ready": True})))
+    assert again == [Unchanged("structural")]
+    assert len(bench.server.sent) == 1
+    bench.restarted()
+    assert await bench.run(planned(status=bench.status(value={"ready": True}))) == [Unchanged("idle")]
+
+
+async def test_a_refused_status_is_not_sent_again_at_once(bench: Bench) -> None:
+    """Remembered like any refusal."""
+    bench.server.put(WIDGET, "w")
+    bench.server.refuse = [Forbidden(403, "Forbidden", "no")]
+    for _ in range(3):
+        assert isinstance((await bench.run(planned(status=bench.status(value={"ready": True}))))[0], Failed)
+    assert len(bench.server.sent) == 1
+
+
+async def test_a_source_whose_kind_is_gone_waits(bench: Bench) -> None:
+    """Its status has no address."""
+    bench.server.put(WIDGET, "w")
+    bench.resources.unserved.add(WIDGET)
+    outcome = (await bench.run(planned(status=bench.status(value={"ready": True}))))[0]
+    assert isinstance(outcome, Held)
 
 
 async def test_a_kind_without_status_is_told(bench: Bench) -> None:
