@@ -36,13 +36,15 @@ class Refusal(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long a refusal is believed while neither the object nor what is wanted changes.
+    """When to ask again while neither the object nor what is wanted changes.
 
-    Seconds: the first time, doubling with every repetition up to the last.
+    Seconds: the first time, doubling with every repetition up to the last. `believed`: until
+    then the refusal is the answer to every pass; else a pass that something woke asks at once.
     """
 
     first: float
     last: float
+    believed: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,7 @@ class Said:
 
 STALE = Patience(0.2, 30.0)  # it moved under our hands; the cache is about to know, and then it goes on
 OVERLOADED = Patience(0.5, 15.0)
-MISSING = Patience(1.0, 60.0)  # a namespace or kind that is not there (yet)
+MISSING = Patience(1.0, 300.0, believed=False)  # a namespace or kind (yet); its coming wakes who waits
 WRONG = Patience(5.0, 300.0)  # invalid as things stand; a quota, policy or schema may change
 RIGHTS = Patience(300.0, 300.0)
 OWNED = Patience(300.0, 3600.0)  # in conflict: only a change of either side helps, this is a safety net

@@ -24,7 +24,6 @@ from rulesengine.core.clock import Clock
 from rulesengine.core.kinds import GroupKind, ResourceType
 from rulesengine.core.reasons import Reason
 from rulesengine.reconcile.plan import (
-    Created,
     Done,
     Failed,
     Held,
@@ -89,7 +88,7 @@ class Executor:
             kind = self._kinds.known(item.gvk) or await self._kinds.find(item.gvk)
             outcome = kind if isinstance(kind, Held) else self._decide(item, kind, len(outcomes), sending)
             outcomes.append(_done(item, outcome))
-        for houses in (True, False):
+        for houses in (True, False) if sending else ():
             if batch := [each for each in sending if (each[1].key.group_kind in HOUSES) is houses]:
                 await self._send(batch, outcomes)
         return outcomes
@@ -122,10 +121,7 @@ class Executor:
 
     async def _send_one(self, each: _Sending, outcomes: list[Done]) -> None:
         index, item, resource, decision = each
-        outcome = await self._writer.write(item, resource, decision)
-        outcomes[index] = _done(item, outcome)
-        if isinstance(outcome, Created) and item.key.group_kind == NAMESPACE:
-            self._memory.forget_refusals(item.key.name)  # what waited for it may be tried at once
+        outcomes[index] = _done(item, await self._writer.write(item, resource, decision))
 
     # --- unwanted ---
 

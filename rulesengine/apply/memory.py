@@ -48,6 +48,7 @@ class _Refusal:
     outcome: Held | Failed
     until: float
     times: int
+    believed: bool
 
 
 class Memory:
@@ -91,7 +92,7 @@ class Memory:
         times = before.times + 1 if before is not None and same else 0
         delay = min(answer.patience.first * 2 ** min(times, 30), answer.patience.last)
         outcome = replace(answer.outcome, retry_after=delay)
-        self._refusals[child] = _Refusal(state, outcome, now + delay, times)
+        self._refusals[child] = _Refusal(state, outcome, now + delay, times, answer.patience.believed)
         if len(self._refusals) > REFUSALS:
             del self._refusals[next(iter(self._refusals))]
         return outcome
@@ -99,7 +100,7 @@ class Memory:
     def refused(self, child: Child, state: State, now: float) -> Held | Failed | None:
         """The remembered refusal, while object and desired are as they were and it is not due."""
         refusal = self._refusals.get(child)
-        if refusal is None or refusal.state != state or refusal.until <= now:
+        if refusal is None or not refusal.believed or refusal.state != state or refusal.until <= now:
             return None
         return replace(refusal.outcome, retry_after=refusal.until - now)
 
