@@ -21,7 +21,14 @@ SMALL = 512
 _PLAIN = ord("{")  # JSON objects begin so, zstd frames never do
 
 _pieces = msgspec.json.Decoder(dict[str, Raw])
-_OURS = b'"manager":"' + MANAGER_PREFIX.encode()
+_PREFIX = MANAGER_PREFIX.encode()
+
+
+class _Entry(msgspec.Struct, gc=False):
+    manager: str = ""
+
+
+_entry = msgspec.json.Decoder(_Entry)
 
 
 class Packer:
@@ -46,7 +53,7 @@ class Packer:
 
 def without_others(raw: bytes, managed: list[Raw]) -> bytes:
     """The object's JSON with only our managers' entries left in managedFields."""
-    ours = [entry for entry in managed if _OURS in bytes(entry)]
+    ours = [entry for entry in managed if _is_ours(entry)]
     if len(ours) == len(managed):
         return raw
     pieces = _pieces.decode(raw)
@@ -56,3 +63,8 @@ def without_others(raw: bytes, managed: list[Raw]) -> bytes:
     else:
         del metadata["managedFields"]
     return msgspec.json.encode({**pieces, "metadata": metadata})
+
+
+def _is_ours(entry: Raw) -> bool:
+    # most entries are others', and looking for the bytes is cheaper than decoding
+    return _PREFIX in bytes(entry) and _entry.decode(entry).manager.startswith(MANAGER_PREFIX)

@@ -159,7 +159,7 @@ async def test_an_unusable_certificate_is_said(tmp_path: Path) -> None:
     bad = tmp_path / "bad.crt"
     bad.write_text("no certificate")
     path = kubeconfig(tmp_path, server="https://a", **{"certificate-authority": str(bad)})
-    with pytest.raises(UsageError, match="the certificates of .*config cannot be used"):
+    with pytest.raises(UsageError, match=r"the certificates of .*config cannot be used"):
         await Login(str(path)).load()
 
 
