@@ -18,11 +18,12 @@ from rulesengine.apply.lookup import Kind, Kinds
 from rulesengine.apply.memory import Memory
 from rulesengine.apply.ports import Client, Resources, Schemas
 from rulesengine.apply.removals import Remover
-from rulesengine.apply.status import STATUS_ENTRY, StatusWriter, contests, key_of
+from rulesengine.apply.status import StatusWriter, contests, key_of
 from rulesengine.apply.writes import Writer
 from rulesengine.core.clock import Clock
 from rulesengine.core.kinds import GroupKind, ResourceType
 from rulesengine.core.reasons import Reason
+from rulesengine.reconcile import source_status
 from rulesengine.reconcile.plan import (
     Done,
     Failed,
@@ -162,9 +163,9 @@ class Executor:
         gvk = wanted.source.gvk
         kind = await self._kinds.find(gvk)
         if isinstance(kind, Held):
-            return Done(STATUS_ENTRY, gvk, key_of(wanted), kind)
+            return Done(source_status.ENTRY, gvk, key_of(wanted), kind)
         outcome = await self._status.write(wanted, kind.resource, kind.schema)
-        return Done(STATUS_ENTRY, gvk, key_of(wanted), outcome)
+        return Done(source_status.ENTRY, gvk, key_of(wanted), outcome)
 
 
 def _done(item: Wanted, outcome: Outcome) -> Done:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from rulesengine import ssa
-from rulesengine.apply.status import STATUS_ENTRY
 from rulesengine.core.json import Object
 from rulesengine.core.keys import ObjectKey
 from rulesengine.core.kinds import GroupKind, GroupVersionKind
 from rulesengine.core.reasons import Reason
+from rulesengine.reconcile import source_status
 from rulesengine.reconcile.plan import (
     Created,
     Deleted,
@@ -72,7 +72,7 @@ def previewed(plan: Plan, done: Done, glances: Glances) -> tuple[Done, Preview |
     wanted = next((w for w in plan.wanted if w.key == done.key and w.entry == done.entry), None)
     if wanted is not None:
         return _wanted(wanted, done, glances, replace(plain, tainted=wanted.tainted))
-    if done.entry == STATUS_ENTRY and plan.status is not None:
+    if done.entry == source_status.ENTRY and plan.status is not None:
         changes = isinstance(outcome, Updated | Released)
         return _status(plan.status, done, glances, plain) if changes else (done, None)
     if isinstance(outcome, Deleted | Released):

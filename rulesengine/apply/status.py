@@ -35,7 +35,6 @@ from rulesengine.reconcile.plan import (
 from rulesengine.schema import Schema
 
 STATUS = "status"
-STATUS_ENTRY = "sourceStatus"  # the entry that outcomes of it go under; no resource can have that name
 CONTESTS = 5
 CONTEST_WINDOW = 600.0  # seconds
 STATUS_WRITES = 300  # in that window: half a write a second for ever is a loop, too

@@ -18,7 +18,7 @@ from rulesengine.reconcile.names import Names
 from rulesengine.reconcile.ownership import timestamp
 from rulesengine.reconcile.plan import SourceRef, StatusWanted, Unknown, Wait
 
-ENTRY = "sourceStatus"
+ENTRY = "sourceStatus"  # what outcomes of it go under; no resource can have that name
 _STATUSES: dict[Any, str] = {True: "True", False: "False", "True": "True", "False": "False"}
 
 

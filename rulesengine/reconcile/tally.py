@@ -26,6 +26,7 @@ from rulesengine.reconcile.plan import (
     Unchanged,
     Updated,
 )
+from rulesengine.reconcile.source_status import ENTRY
 
 SAMPLES = 10
 
@@ -96,9 +97,9 @@ def item_of(result: Result, *, dry_run: bool = False) -> Item:
             case Held():
                 waits += 1
             case Unchanged():
-                resources += 1
+                resources += done.entry != ENTRY  # the source's status is none of the resources
             case Created() | Updated():
-                resources += 1
+                resources += done.entry != ENTRY
                 pending += _pending(done) if dry_run else []
             case Deleted() | Released():
                 pending += _pending(done) if dry_run else []

@@ -6,11 +6,11 @@ from datetime import timedelta
 
 import pytest
 
-from rulesengine.apply.status import STATUS_ENTRY
 from rulesengine.client import APIError, Forbidden, Invalid, TooManyRequests
 from rulesengine.compiler.rule import Adopt, ApplyPolicy, Conflicts
 from rulesengine.core import json
 from rulesengine.core.reasons import Reason
+from rulesengine.reconcile import source_status
 from rulesengine.reconcile.ownership import ANNOTATION
 from rulesengine.reconcile.plan import (
     Created,
@@ -578,7 +578,7 @@ async def test_status_is_applied_once_and_a_restart_sends_nothing(bench: Bench) 
     """To /status, never forced, and known to be there afterwards."""
     bench.server.put(WIDGET, "w", spec={"size": 1})
     result = await bench.executor.execute(planned(status=bench.status(value={"ready": True})))
-    assert [(done.entry, done.outcome) for done in result.done] == [(STATUS_ENTRY, Updated())]
+    assert [(done.entry, done.outcome) for done in result.done] == [(source_status.ENTRY, Updated())]
     assert bench.server.sent == [("apply", "Widget", "w", "status")]
     bench.restarted()
     again = await bench.run(planned(status=bench.status(value={"ready": True})))
