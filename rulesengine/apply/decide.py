@@ -31,13 +31,12 @@ class NoWrite:
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """An apply of `config` is needed, and what must be known to remember its answer.
+    """An apply of what is `prepared` is needed, and what must be known to remember its answer.
 
     `state` is what an acceptance settles; `asked` is what a refusal is about: the policy is in
     it, since another one would have asked otherwise.
     """
 
-    config: Object
     child: Child
     state: State
     asked: State
@@ -82,7 +81,7 @@ def decide(wanted: Wanted, schema: Schema, memory: Memory, now: float) -> Decisi
     if live is not None and (step := _known_same(child, state, prepared, schema, live.object(), memory)):
         memory.settle(child, state)
         return NoWrite(step)
-    return Write(wanted.desired, child, state, asked, prepared, schema)
+    return Write(child, state, asked, prepared, schema)
 
 
 def _known_same(
@@ -124,7 +123,7 @@ def _foreign(wanted: Wanted, schema: Schema, memory: Memory, now: float) -> Deci
     if (refusal := memory.refused(child, asked, now)) is not None:
         return Withheld(refusal)
     prepared = ssa.prepare(schema, wanted.adoption)
-    return Adoption(Write(wanted.adoption, child, state, asked, prepared, schema), wanted.policy.adopt)
+    return Adoption(Write(child, state, asked, prepared, schema), wanted.policy.adopt)
 
 
 def _asked(state: State, wanted: Wanted) -> State:

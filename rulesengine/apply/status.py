@@ -16,6 +16,7 @@ from rulesengine.apply.decide import Write, echo_of
 from rulesengine.apply.ledger import Ledger
 from rulesengine.apply.memory import Child, Memory, State
 from rulesengine.apply.ports import Client
+from rulesengine.apply.writes import with_metadata
 from rulesengine.client import APIError
 from rulesengine.core import json
 from rulesengine.core.clock import Clock
@@ -122,7 +123,7 @@ class StatusWriter:
                 resource,
                 source.namespace,
                 source.name,
-                decision.apply.config,
+                with_metadata(decision.apply.prepared.object, uid=source.uid),
                 field_manager=wanted.manager,
                 subresource=STATUS,
             )
@@ -191,7 +192,7 @@ def _apply(
     echo = memory.echo(child)
     if echo is not None and echo == echo_of(state.digest, prepared, schema, live, child):
         return None
-    return Write(config, child, state, state, prepared, schema)
+    return Write(child, state, state, prepared, schema)
 
 
 def _nothing(wanted: StatusWanted) -> Object:

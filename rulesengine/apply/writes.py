@@ -60,7 +60,7 @@ class Writer:
             return self._refuse(write, answer(heard(error, wanted.key)))
 
     async def _create(self, wanted: Wanted, resource: ResourceType, write: Write) -> Outcome:
-        config = with_metadata(write.config, resourceVersion=NO_SUCH_VERSION)
+        config = with_metadata(write.prepared.object, resourceVersion=NO_SUCH_VERSION)
         try:
             raw = await self._send(wanted, resource, config, force=False)
         except APIError as error:
@@ -73,7 +73,7 @@ class Writer:
         return Created()
 
     async def _update(self, wanted: Wanted, resource: ResourceType, write: Write, **identity: str) -> Outcome:
-        config = with_metadata(write.config, **identity)
+        config = with_metadata(write.prepared.object, **identity)
         manager = ""
         try:
             raw = await self._send(wanted, resource, config, force=False)
