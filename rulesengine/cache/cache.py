@@ -11,7 +11,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -211,6 +212,23 @@ class Cache:
         if self._covered(resource.gvk, record.key.namespace):
             store.put(record, own=True)
         return record
+
+    @contextmanager
+    def writing(self, resource: ResourceType, namespace: str, name: str) -> Iterator[None]:
+        """Around a write: its event, which may come before its answer, is recognised as our own.
+
+        For `Client.announcing`. The watch's events of this object are taken only after whoever
+        sent the write has had its turn to `put` or `drop` what came of it.
+        """
+        store = self._stores.get((resource.gvk, "", ""))
+        if store is None:
+            yield
+            return
+        store.hold(namespace, name)
+        try:
+            yield
+        finally:
+            asyncio.get_running_loop().call_soon(store.resume, namespace, name)
 
     def drop(self, resource: ResourceType, namespace: str, name: str, uid: str) -> None:
         """Takes the answer to a delete of ours that removed the object at once."""

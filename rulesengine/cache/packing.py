@@ -39,7 +39,11 @@ class Packer:
         self._threads = threading.local()  # a decompressor must not be used by two threads at once
 
     def pack(self, raw: bytes) -> bytes:
-        return raw if len(raw) < SMALL else self._compressor.compress(raw)
+        if len(raw) < SMALL:
+            return raw
+        # the library hands out a buffer of the worst case's size and never shrinks it: without
+        # the copy a Pod takes 4.0 KiB instead of 2.2 KiB
+        return bytes(memoryview(self._compressor.compress(raw)))
 
     def unpack(self, packed: bytes) -> bytes:
         if packed[0] == _PLAIN:

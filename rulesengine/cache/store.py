@@ -8,7 +8,7 @@ handed to `emit` at once, in order.
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from typing import TypeAlias
@@ -46,6 +46,8 @@ class Store:
         self._claims: dict[RuleKey, dict[Name, set[Name]]] = {}
         self._gone: OrderedDict[Name, datetime] = OrderedDict()
         self._buried: OrderedDict[str, None] = OrderedDict()  # uids that we know are gone
+        self._held: dict[Name, list[Callable[[], bool]]] = {}
+        self._writers: Counter[Name] = Counter()
 
     # --- reading ---
 
@@ -77,6 +79,9 @@ class Store:
     def put(self, new: Record, *, own: bool = False, initial: bool = False) -> bool:
         """Takes a state of an object; whether it was news."""
         name = (new.key.namespace, new.key.name)
+        if not own and name in self._held:
+            self._held[name].append(lambda: self.put(new, initial=initial))
+            return False
         if new.uid in self._buried:
             return False
         old = self._records.get(name)
@@ -98,6 +103,9 @@ class Store:
     def delete(self, last: Record) -> bool:
         """Takes a watch's word that an object went; `last` is its last state."""
         name = (last.key.namespace, last.key.name)
+        if name in self._held:
+            self._held[name].append(lambda: self.delete(last))
+            return False
         self._buried.pop(last.uid, None)
         old = self._records.get(name)
         if old is None or old.uid != last.uid:
@@ -115,6 +123,24 @@ class Store:
         self._remove((namespace, name), old, own=True)
         return True
 
+    def hold(self, namespace: str, name: str) -> None:
+        """A write of ours is on its way: what the watch says of the object waits for `resume`.
+
+        The watch is often quicker than the answer. It would tell our own change as somebody's.
+        """
+        self._held.setdefault((namespace, name), [])
+        self._writers[(namespace, name)] += 1
+
+    def resume(self, namespace: str, name: str) -> None:
+        """The answer is in: what it did not tell already is taken now, in its order."""
+        key = (namespace, name)
+        self._writers[key] -= 1
+        if self._writers[key] > 0:
+            return
+        del self._writers[key]
+        for late in self._held.pop(key):
+            late()
+
     def retain(self, present: Iterable[Name], version: int, namespace: str = "") -> None:
         """After a listing as of `version`: what is not in it went while we did not look.
 
@@ -122,6 +148,9 @@ class Store:
         part of the store was listed.
         """
         kept = set(present)
+        for name, late in self._held.items():
+            if name not in kept and namespace in ("", name[0]):
+                late.clear()  # older than the listing
         for name, record in list(self._records.items()):
             if namespace and name[0] != namespace:
                 continue

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeAlias
 
 from rulesengine import __version__
 from rulesengine.client import paths
@@ -34,6 +34,8 @@ USER_AGENT = f"rulesengine/{__version__}"
 REQUEST_TIMEOUT = 30.0  # webhooks may take 10 s each, and there may be two
 IDLE_TIMEOUT = 150.0  # bookmarks come about every minute: two may be late
 
+Announce: TypeAlias = Callable[[ResourceType, str, str], AbstractContextManager[object]]
+
 
 class Client:
     """`timeout` is for one attempt, in seconds. Closing closes the transport."""
@@ -46,6 +48,7 @@ class Client:
         timeout: float = REQUEST_TIMEOUT,
         headers: Mapping[str, str] | None = None,
         dry_run: bool = False,
+        announce: Announce | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._transport = transport
@@ -53,6 +56,7 @@ class Client:
         self._timeout = timeout
         self._extra = dict(headers or {})
         self._dry_run = dry_run
+        self._announce = announce
         self._sleep = sleep
         self._read = {"Accept": JSON, "User-Agent": USER_AGENT, **self._extra}
         self._write = {
@@ -76,21 +80,30 @@ class Client:
             raise ValueError("at most one group can be impersonated")
         if groups:
             extra["Impersonate-Group"] = groups[0]
-        return self._derived(headers={**self._extra, **extra}, dry_run=self._dry_run)
+        return self._derived(headers={**self._extra, **extra}, dry_run=self._dry_run, announce=self._announce)
 
-    def _derived(self, *, headers: Mapping[str, str], dry_run: bool) -> Client:
+    def announcing(self, announce: Announce) -> Client:
+        """A client over the same transport that says around each write of an object which it is.
+
+        A cache takes that to recognise the watch's event of a write whose answer is still on
+        its way (`Cache.writing`).
+        """
+        return self._derived(headers=self._extra, dry_run=self._dry_run, announce=announce)
+
+    def _derived(self, *, headers: Mapping[str, str], dry_run: bool, announce: Announce | None) -> Client:
         return Client(
             self._transport,
             retries=self._retries,
             timeout=self._timeout,
             headers=headers,
             dry_run=dry_run,
+            announce=announce,
             sleep=self._sleep,
         )
 
     def only_trying(self) -> Client:
         """A client over the same transport whose writes are all `dryRun=All`."""
-        return self._derived(headers=self._extra, dry_run=True)
+        return self._derived(headers=self._extra, dry_run=True, announce=None)
 
     # --- reads ---
 
@@ -194,9 +207,9 @@ class Client:
         """Server-side apply."""
         path = paths.item(resource, namespace, name, subresource)
         path += self._query(field_manager, force=force, dry_run=dry_run)
-        return await self._send(
-            "PATCH", path, self._write[APPLY_PATCH], _encoded(body), resource.plural, name
-        )
+        headers = self._write[APPLY_PATCH]
+        with self._announced(resource, namespace, name):
+            return await self._send("PATCH", path, headers, _encoded(body), resource.plural, name)
 
     async def patch(
         self,
@@ -213,15 +226,10 @@ class Client:
         """A JSON merge patch, or with `content_type` JSON_PATCH an RFC 6902 one (not repeated)."""
         path = paths.item(resource, namespace, name, subresource)
         path += self._query(field_manager, dry_run=dry_run)
-        return await self._send(
-            "PATCH",
-            path,
-            self._write[content_type],
-            _encoded(body),
-            resource.plural,
-            name,
-            repeatable=content_type == MERGE_PATCH,
-        )
+        headers, again = self._write[content_type], content_type == MERGE_PATCH
+        sent, plural = _encoded(body), resource.plural
+        with self._announced(resource, namespace, name):
+            return await self._send("PATCH", path, headers, sent, plural, name, repeatable=again)
 
     async def replace(
         self,
@@ -236,7 +244,9 @@ class Client:
     ) -> bytes:
         path = paths.item(resource, namespace, name, subresource)
         path += self._query(field_manager, dry_run=dry_run)
-        return await self._send("PUT", path, self._write[JSON], _encoded(body), resource.plural, name)
+        headers = self._write[JSON]
+        with self._announced(resource, namespace, name):
+            return await self._send("PUT", path, headers, _encoded(body), resource.plural, name)
 
     async def delete(
         self,
@@ -259,9 +269,12 @@ class Client:
         if dry_run or self._dry_run:
             options["dryRun"] = ["All"]
         path = paths.item(resource, namespace, name)
-        return await self._send(
-            "DELETE", path, self._write[JSON], json.encode(options), resource.plural, name
-        )
+        headers = self._write[JSON]
+        with self._announced(resource, namespace, name):
+            return await self._send("DELETE", path, headers, json.encode(options), resource.plural, name)
+
+    def _announced(self, resource: ResourceType, namespace: str, name: str) -> AbstractContextManager[object]:
+        return self._announce(resource, namespace, name) if self._announce else _NOTHING
 
     def _query(self, manager: str, *, force: bool = False, dry_run: bool = False) -> str:
         return paths.write_query(manager, force=force, dry_run=dry_run or self._dry_run)
@@ -306,6 +319,9 @@ class Client:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
+
+
+_NOTHING = nullcontext()
 
 
 def dry_run(client: Client) -> Client:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from rulesengine.client.client import Client
 from rulesengine.client.errors import APIError, NotFound
@@ -17,9 +16,7 @@ from rulesengine.core import json
 from rulesengine.core.clock import Clock, SystemClock
 from rulesengine.core.errors import InvalidJSON
 from rulesengine.core.kinds import GroupVersionKind
-
-if TYPE_CHECKING:
-    from rulesengine.schema import Schema
+from rulesengine.schema import Schema, openapi
 
 KEEP = 30.0  # seconds that a whole document's kinds stay
 LOOK_AGAIN = 5.0  # seconds between two looks for a document that is missing
@@ -75,8 +72,6 @@ class OpenAPI:
             self._index = None
             self._missing[name] = now
             return {}
-        from rulesengine.schema import openapi  # noqa: PLC0415 - only `diff` and `run` need it
-
         kinds = openapi.kinds(document)
         self._documents[name] = (now, kinds)
         asyncio.get_running_loop().call_later(KEEP, self._drop_old)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
@@ -16,6 +17,7 @@ from tests.unit.cache.fakes import (
     CONFIG_MAPS,
     SETTINGS,
     WIDGET,
+    WIDGETS,
     Bench,
     bookmark,
     claimed,
@@ -215,6 +217,26 @@ async def test_our_own_writes_are_seen_at_once(bench: Bench) -> None:
     assert len(bench.events) == 1
     await bench.send(line("MODIFIED", config_map("a", 102)))
     assert [e.own for e in bench.events] == [True, False]
+
+
+async def test_our_own_writes_are_ours_even_when_the_watch_is_quicker(bench: Bench) -> None:
+    """Around a write the watch waits until its sender had the answer, even if that failed."""
+    handle = await bench.follow(config_map("a", 5), config_map("b", 6))
+    with bench.cache.writing(CONFIG_MAPS, "ns", "a"):
+        await bench.send(line("MODIFIED", config_map("a", 101)), line("MODIFIED", config_map("b", 102)))
+        assert bench.told == [("MODIFIED", "b")]
+    bench.cache.put(CONFIG_MAPS, json.dumps(config_map("a", 101)).encode())
+    await settle()
+    assert [(e.record.key.name, e.own) for e in bench.events if e.record] == [("b", False), ("a", True)]
+    with suppress(ZeroDivisionError), bench.cache.writing(CONFIG_MAPS, "ns", "a"):
+        await bench.send(line("MODIFIED", config_map("a", 103)))
+        raise ZeroDivisionError
+    await settle()
+    found = handle.get("ns", "a")
+    assert found is not None
+    assert found.version == 103
+    with bench.cache.writing(WIDGETS, "ns", "a"):
+        pass  # nobody follows them
 
 
 async def test_an_answer_that_comes_after_the_watch_changes_nothing(bench: Bench) -> None:

@@ -170,6 +170,47 @@ def test_a_foreign_record_gives_way_to_the_whole_one() -> None:
     assert not found.foreign
 
 
+def test_what_the_watch_says_waits_for_the_answer() -> None:
+    """While a write is on its way its event may come first; it is our own all the same."""
+    shelf = Shelf()
+    shelf.put("a", 9)
+    shelf.store.hold("ns", "a")
+    assert not shelf.put("a", 10)
+    assert not shelf.put("a", 11)
+    assert shelf.told == ["ADDED"]
+    shelf.put("a", 10, own=True)
+    shelf.store.resume("ns", "a")
+    assert [(e.type.value, e.own) for e in shelf.events[1:]] == [("MODIFIED", True), ("MODIFIED", False)]
+    assert shelf.store._held == {}
+
+
+def test_a_write_that_failed_hides_nothing() -> None:
+    """Without an answer the watch's word is taken as it came, deletions too; others were never held."""
+    shelf = Shelf()
+    shelf.put("a", 9)
+    shelf.store.hold("ns", "a")
+    shelf.store.hold("ns", "a")  # two rules write the same object
+    shelf.put("a", 10)
+    shelf.store.delete(shelf.record("a", 11))
+    shelf.put("b", 12)
+    shelf.store.resume("ns", "a")
+    assert shelf.told == ["ADDED", "ADDED"]
+    shelf.store.resume("ns", "a")
+    assert shelf.told == ["ADDED", "ADDED", "MODIFIED", "DELETED"]
+    assert not shelf.store._writers
+
+
+def test_what_was_held_is_older_than_a_listing() -> None:
+    """It must not bring back what the listing lacks."""
+    shelf = Shelf()
+    shelf.put("a", 9)
+    shelf.store.hold("ns", "a")
+    shelf.put("a", 10)
+    shelf.store.retain(set(), 20)
+    shelf.store.resume("ns", "a")
+    assert shelf.store.get("ns", "a") is None
+
+
 OPERATIONS = st.lists(
     st.tuples(st.sampled_from(["put", "own", "delete", "drop"]), st.sampled_from("ab"), st.integers(1, 4)),
     max_size=12,

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import pytest
 
 from rulesengine.client import JSON_PATCH, BadPath, Client, Forbidden, dry_run
+from rulesengine.core.kinds import ResourceType
 from tests.unit.client.scripted import CONFIG_MAPS, DEPLOYMENTS, NAMESPACES, Scripted, ok, refused
 
 BODY = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
@@ -139,6 +143,29 @@ async def test_impersonation_stays_with_its_client_and_its_dry_run() -> None:
     users = [a.headers.get("Impersonate-User") for a in t.asked]
     assert users == ["system:serviceaccount:ns:x", "system:serviceaccount:ns:x", None]
     assert "dryRun=All" in t.asked[1].path
+
+
+async def test_writes_are_announced_around_their_request() -> None:
+    """Each write of one object, by its identity; reads and dry runs are not."""
+    c, t = client()
+    seen: list[tuple[str, str, str, int]] = []
+
+    @contextmanager
+    def announce(resource: ResourceType, namespace: str, name: str) -> Iterator[None]:
+        seen.append((resource.plural, namespace, name, len(t.asked)))
+        yield
+        seen.append(("done", "", "", len(t.asked)))
+
+    telling = c.announcing(announce)
+    await telling.get(CONFIG_MAPS, "ns", "a")
+    await dry_run(telling).apply(CONFIG_MAPS, "ns", "a", BODY, field_manager="m")
+    assert seen == []
+    await telling.apply(CONFIG_MAPS, "ns", "a", BODY, field_manager="m")
+    assert seen == [("configmaps", "ns", "a", 2), ("done", "", "", 3)]
+    await telling.impersonating("x").patch(CONFIG_MAPS, "ns", "a", {})
+    await telling.replace(CONFIG_MAPS, "ns", "a", {})
+    await telling.delete(CONFIG_MAPS, "ns", "a")
+    assert len(seen) == 8
 
 
 async def test_requests_say_which_program_asks() -> None:
