@@ -1,0 +1,10 @@
+"""Rules that come and go, their work items in turn, and the engine that runs it all."""
+
+from rulesengine.runtime.controller import Controller, State
+from rulesengine.runtime.engine import Engine
+from rulesengine.runtime.logs import configure
+from rulesengine.runtime.queue import Priority, Queue
+from rulesengine.runtime.secret import NoOwnerKey
+from rulesengine.runtime.settings import Settings
+
+__all__ = ["Controller", "Engine", "NoOwnerKey", "Priority", "Queue", "Settings", "State", "configure"]

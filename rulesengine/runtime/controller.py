@@ -266,6 +266,7 @@ class Controller:
 
     def _fill(self) -> None:
         self._filling = True
+        self._settling_since = self.around.clock.monotonic()
         self.around.fill(self.key, self._requests())
 
     def _requests(self) -> Iterator[Request]:
@@ -306,6 +307,12 @@ class Controller:
         """Something it made, or waits for, changed."""
         if self.state is State.ACTIVE or self.state is State.CLEANING:
             self.around.queue.add(request)
+
+    def missed(self, request: Request) -> None:
+        """A pass began before and ended after a change of generation or state: it may have made things."""
+        if self.state is not State.IDLE:
+            self._unplanned.add(request)
+            self.around.queue.add(request, Priority.LOW)
 
     def plan(self, request: Request) -> Plan:
         """What shall be, of one work item."""
@@ -366,6 +373,10 @@ class Controller:
     def settling_for(self) -> float:
         """Seconds since it began with this generation."""
         return self.around.clock.monotonic() - self._settling_since
+
+    def obstacles(self) -> bool:
+        """Whether a kind cannot be read, so that something of the rule may be left there unseen."""
+        return any(h.status.phase in (Phase.FORBIDDEN, Phase.REFUSED, Phase.SYNCING) for h in self.handles)
 
     def blocked(self) -> Verdict | None:
         """What keeps the whole rule from working, as a condition's reason and message."""

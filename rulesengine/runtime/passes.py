@@ -101,7 +101,8 @@ class Passes:
             if not dry:
                 self._recorder.record(rule, result)
             if controller.rule is not rule or controller.state is not state:
-                return Again()  # another generation has taken over, and looks at everything anyway
+                controller.missed(request)  # another generation has taken over meanwhile
+                return Again()
             more = result.wrote and controller.observes and not dry and not cleaning
             if not more or rounds <= 0:
                 break

@@ -170,6 +170,10 @@ class Queue:
         """How often in a row the item failed."""
         return self._failures.get(key, 0)
 
+    def is_running(self, rule: RuleKey) -> bool:
+        """Whether some item of the rule is running."""
+        return any(key.rule == rule for key in self._running)
+
     def forget(self, rule: RuleKey) -> None:
         """Drops all of a rule's items and their backoff; those running end, and run no more."""
         for level in self._levels:

@@ -1,0 +1,263 @@
+"""The engine: everything put together, started in order, stopped in the reverse.
+
+Order of the start: what the server serves, the owner key, the rules, then what each rule
+needs, then workers. Nothing is written before the key is there and the rules are known.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import signal
+from collections.abc import Coroutine
+from typing import Any
+
+from rulesengine.apply import Books, DryRun, Executor, Memory, Recorder
+from rulesengine.cache import Cache, EventType, Handle, Interest, Phase
+from rulesengine.client import Client, Discovery, OpenAPI, dry_run
+from rulesengine.core.clock import Clock, SystemClock
+from rulesengine.core.keys import Request, RuleKey
+from rulesengine.reconcile import Ownership
+from rulesengine.runtime import rule_object
+from rulesengine.runtime.compiling import Compiling
+from rulesengine.runtime.controller import Around, State
+from rulesengine.runtime.interests import NAMESPACE_KIND
+from rulesengine.runtime.kinds import KindWatch
+from rulesengine.runtime.passes import Again, Passes, where
+from rulesengine.runtime.queue import Queue
+from rulesengine.runtime.routing import Router, Waiters
+from rulesengine.runtime.rules import Rules, Tools
+from rulesengine.runtime.secret import owner_key
+from rulesengine.runtime.settings import Settings
+from rulesengine.runtime.status import Statuses
+from rulesengine.runtime.workers import Workers
+
+logger = logging.getLogger(__name__)
+
+SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+
+class Engine:
+    """One engine for one cluster. The client stays the caller's to close."""
+
+    def __init__(self, client: Client, settings: Settings | None = None, clock: Clock | None = None) -> None:
+        self.settings = settings or Settings()
+        self._client = client
+        self._clock = clock or SystemClock()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._stopping = asyncio.Event()
+        self._cut = asyncio.Event()
+        self.started = asyncio.Event()
+        self._spaces: Handle | None = None
+        self._assemble()
+
+    def _assemble(self) -> None:
+        client, clock, settings = self._client, self._clock, self.settings
+        self.discovery = Discovery(client, clock)
+        self.schemas = OpenAPI(client, clock)
+        self.cache = Cache(client, self.discovery, clock)
+        self.queue = Queue(clock, backoff=(settings.backoff_first, settings.backoff_longest))
+        self.memory = Memory()
+        self.waiters = Waiters()
+        self.recorder = Recorder(client, clock, settings.events)
+        self.rules = Rules(
+            Tools(
+                client=client,
+                cache=self.cache,
+                resources=self.discovery,
+                clock=clock,
+                queue=self.queue,
+                compiling=Compiling(self.discovery, self.schemas),
+                spawn=self._spawn,
+                gone=self._rule_gone,
+                retry=self.memory.forget_refusals,
+            )
+        )
+        self.statuses = Statuses(
+            client,
+            clock,
+            settings,
+            self.rules.controllers,
+            live=self.rules.record,
+            resource=lambda key: self.discovery.known(rule_object.kind_of(key)),
+            enter=self.cache.put,
+        )
+        self.kinds = KindWatch(
+            self.cache,
+            self.discovery,
+            self.schemas,
+            self.memory,
+            self.rules,
+            delays=(settings.kinds_delay, settings.kinds_second_look),
+            spawn=self._spawn,
+        )
+        self.passes = Passes(
+            Executor(
+                client, Books(self.cache, self.memory), self.discovery, self.schemas, self.memory, clock
+            ),
+            DryRun(dry_run(client), self.discovery, self.schemas, clock),
+            self.recorder,
+            self.waiters,
+            clock,
+            rounds=settings.rounds,
+            on_namespace_wait=self._watch_namespaces,
+        )
+        self.workers = Workers(self.queue, self._pass, settings.workers)
+
+    # --- life ---
+
+    async def run(self, *, signals: bool = False) -> None:
+        """Until `stop` or, with `signals`, SIGTERM or SIGINT; a second one cuts the drain short."""
+        if signals:
+            loop = asyncio.get_running_loop()
+            for number in SIGNALS:
+                loop.add_signal_handler(number, self.stop)
+        try:
+            await self._start_or_stop()
+            await self._stopping.wait()
+        finally:
+            await self._shut_down()
+            if signals:
+                for number in SIGNALS:
+                    loop.remove_signal_handler(number)
+
+    def stop(self) -> None:
+        """Asks the engine to end; a second time, to do so at once."""
+        if self._stopping.is_set():
+            self._cut.set()
+        else:
+            logger.info("stopping", extra={"drain_seconds": self.settings.drain})
+            self._stopping.set()
+
+    def wake(self) -> None:
+        """The clock was moved: what is due by it is looked at."""
+        for queue in (self.queue, self.rules, self.statuses):
+            queue.wake()
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is ready or under way; delays and backoffs may be pending."""
+        return self.started.is_set() and self.queue.idle and self.rules.idle and self.statuses.idle
+
+    async def _start_or_stop(self) -> None:
+        starting = asyncio.create_task(self._start(), name="start")
+        stopping = asyncio.create_task(self._stopping.wait(), name="stop")
+        await asyncio.wait({starting, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        stopping.cancel()
+        if not starting.done():
+            starting.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await starting
+
+    async def _start(self) -> None:
+        settings = self.settings
+        logger.info("starting", extra={"server": self._client.server, "namespace": settings.namespace})
+        await self.discovery.refresh()
+        handles = self.rules.follow()
+        self.kinds.follow()
+        key = await owner_key(self._client, settings.namespace, lambda: self._have_written(handles))
+        await settled(self.cache, handles)
+        router = Router(self.waiters, self._wake, self.memory.forget_refusals)
+        self.cache.subscribe(router.hear)
+        around = Around(
+            cache=self.cache,
+            kinds=self.discovery,
+            queue=self.queue,
+            clock=self._clock,
+            ownership=Ownership(key),
+            namespace=settings.namespace,
+            changed=self.statuses.mark,
+            served=lambda _rule, gvk: self.kinds.served(gvk),
+            finished=self.rules.look,
+            fill=self.rules.fill,
+        )
+        self._spawn(self.recorder.run(), "events")
+        self.statuses.start()
+        self.workers.start()
+        self.rules.start(around, self.statuses)
+        self.started.set()
+        count = sum(1 for handle in handles for _ in handle.records())
+        logger.info("running", extra={"rules": count, "workers": settings.workers})
+
+    async def _have_written(self, handles: tuple[Handle, ...]) -> bool:
+        await settled(self.cache, handles)
+        return any(rule_object.written_kinds(body) for body in self.rules.bodies())
+
+    async def _shut_down(self) -> None:
+        """In the reverse order of the start; what is under way may end, as long as it is let."""
+        drain = asyncio.create_task(self._drain(), name="drain")
+        cut = asyncio.create_task(self._cut.wait(), name="cut")
+        await asyncio.wait({drain, cut}, return_when=asyncio.FIRST_COMPLETED)
+        for task in (drain, cut):
+            task.cancel()
+        await asyncio.wait({drain, cut})
+        await self.workers.stop(0.0)
+        await self.statuses.stop(0.0)
+        self.kinds.stop()
+        await self.rules.stop(0.0)
+        for task in set(self._tasks):
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(set(self._tasks))
+        if self._spaces is not None:
+            self.cache.release(self._spaces)
+        self.queue.close()
+        await self.cache.close()
+        logger.info("stopped", extra={"complete": not self._cut.is_set()})
+
+    async def _drain(self) -> None:
+        if not await self.workers.stop(self.settings.drain):
+            logger.warning("work was cut off", extra={"drain_seconds": self.settings.drain})
+
+    # --- what the parts tell each other ---
+
+    async def _pass(self, request: Request) -> Again | None:
+        controller = self.rules.controllers.get(request.rule)
+        if controller is None or controller.state not in (State.ACTIVE, State.CLEANING):
+            return None
+        return await self.passes.run(controller, request)
+
+    def _wake(self, request: Request) -> None:
+        controller = self.rules.controllers.get(request.rule)
+        if controller is not None:
+            controller.wake(request)
+
+    def _rule_gone(self, key: RuleKey) -> None:
+        self.queue.forget(key)
+        self.waiters.forget(key)
+        self.recorder.forget(key)
+
+    def _watch_namespaces(self) -> None:
+        """From the first time that something waits for a namespace on, to hear when it comes."""
+        if self._spaces is None:
+            self._spaces = self.cache.acquire(Interest(NAMESPACE_KIND, "target"))
+
+    def _spawn(self, work: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
+        task = asyncio.create_task(work, name=name)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+        return task
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            extra = {"task": task.get_name(), "error": type(error).__name__, "at": where(error)}
+            logger.error("a task failed unexpectedly", extra=extra)
+
+
+async def settled(cache: Cache, handles: tuple[Handle, ...]) -> None:
+    """Until of each kind it is known what is there, or that it cannot be known."""
+    moved = asyncio.Event()
+
+    def hear(event: object) -> None:
+        if getattr(event, "type", None) in (EventType.SYNCED, EventType.STATUS):
+            moved.set()
+
+    end = cache.subscribe(hear)
+    try:
+        while any(handle.status.phase is Phase.SYNCING for handle in handles):
+            moved.clear()
+            await moved.wait()
+    finally:
+        end()
