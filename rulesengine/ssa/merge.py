@@ -1,0 +1,128 @@
+"""Merging an apply configuration into a live value, and taking fields out of a value.
+
+Neither changes what it is given; results share nothing with live or the configuration.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rulesengine.core.json import Json, Object
+from rulesengine.schema import Schema
+from rulesengine.ssa.elements import of_item
+from rulesengine.ssa.fieldset import Tree, is_member
+from rulesengine.ssa.ownership import is_list, is_map
+
+_TWICE: Any = object()  # in the place of items that live has more than once: none of them is merged
+
+
+def copied(value: Json) -> Json:
+    """A value that shares no container with the original."""
+    if type(value) is dict:
+        return {key: copied(each) for key, each in value.items()}
+    if type(value) is list:
+        return [copied(each) for each in value]
+    return value
+
+
+def merged(schema: Schema, live: Json, config: Json) -> Json:
+    """The live value with what `config` says."""
+    if is_map(schema, config):
+        return _maps(schema, live if type(live) is dict else {}, config)
+    if is_list(schema, config):
+        return _lists(schema, live if type(live) is list else [], config)
+    if (
+        config is None
+        and live
+        and (is_map(schema, live) or (schema.type == "array" and is_list(schema, live)))
+    ):
+        return copied(live)  # a null takes nothing from a shared container
+    return copied(config)
+
+
+def _maps(schema: Schema, live: Object, config: Object) -> Object:
+    result = {}
+    for key, value in live.items():
+        if key in config:
+            result[key] = merged(schema.child(key) or Schema.ANY, value, config[key])
+        else:
+            result[key] = copied(value)
+    for key, value in config.items():
+        if key not in live:
+            result[key] = copied(value)
+    return result
+
+
+def _lists(schema: Schema, live: list[Json], config: list[Json]) -> list[Json]:
+    """Items of live stay where they are; those that are shared come in the configuration's order.
+
+    Both lists are walked at once. A live-only item is taken when met. A shared one waits
+    until it is the next shared one of the configuration; configuration-only ones go before
+    the item they precede there, unless live-only ones are still to be taken.
+    """
+    items = schema.items or Schema.ANY
+    wanted = {of_item(schema, each): each for each in config}
+    order = list(wanted)
+    present: dict[str, Json] = {}
+    for each in live:
+        element = of_item(schema, each)
+        present[element] = each if element not in present else _TWICE
+    shared = [element for element in order if element in present]
+    places = [of_item(schema, each) for each in live]
+
+    result: list[Json] = []
+    taken: set[str] = set()
+    left = right = following = 0
+
+    def take(element: str) -> None:
+        old = present.get(element, _TWICE)
+        new = wanted[element]
+        result.append(copied(new) if old is _TWICE else merged(items, old, new))
+        taken.add(element)
+
+    while left < len(places) or right < len(order):
+        both = left < len(places) and right < len(order)
+        if both and places[left] == order[right]:
+            take(order[right])
+            left, right, following = left + 1, right + 1, following + 1
+            continue
+        if both and places[left] in wanted and following < len(shared) and shared[following] != places[left]:
+            left += 1  # shared, but not its turn
+            continue
+        if left < len(places):
+            if places[left] not in wanted:
+                result.append(copied(live[left]))
+                left += 1
+                continue
+            if places[left] in taken:
+                left += 1
+        if right < len(order):
+            if following < len(shared) and shared[following] == order[right]:
+                following += 1
+            take(order[right])
+            right += 1
+    return result
+
+
+def removed(schema: Schema, value: Json, fields: Tree) -> Json:
+    """`value` without the items and keys in `fields`; None when nothing of it is left."""
+    if is_map(schema, value):
+        kept = {}
+        for key, each in value.items():
+            node = fields.get("f:" + key)
+            if node is None:
+                kept[key] = copied(each)
+            elif not is_member(node):
+                kept[key] = removed(schema.child(key) or Schema.ANY, each, node)
+        return kept or None
+    if is_list(schema, value):
+        items = schema.items or Schema.ANY
+        rest = []
+        for each in value:
+            node = fields.get(of_item(schema, each))
+            if node is None:
+                rest.append(copied(each))
+            elif not is_member(node):
+                rest.append(removed(items, each, node))
+        return rest or None
+    return copied(value)
