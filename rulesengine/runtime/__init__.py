@@ -3,8 +3,22 @@
 from rulesengine.runtime.controller import Controller, State
 from rulesengine.runtime.engine import Engine
 from rulesengine.runtime.logs import configure
+from rulesengine.runtime.oneshot import RuleForecast, SourceForecast, forecast, stored_rule
 from rulesengine.runtime.queue import Priority, Queue
 from rulesengine.runtime.secret import NoOwnerKey
 from rulesengine.runtime.settings import Settings
 
-__all__ = ["Controller", "Engine", "NoOwnerKey", "Priority", "Queue", "Settings", "State", "configure"]
+__all__ = [
+    "Controller",
+    "Engine",
+    "NoOwnerKey",
+    "Priority",
+    "Queue",
+    "RuleForecast",
+    "Settings",
+    "SourceForecast",
+    "State",
+    "configure",
+    "forecast",
+    "stored_rule",
+]

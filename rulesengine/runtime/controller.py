@@ -370,6 +370,11 @@ class Controller:
         return active and not self._filling and not self._unplanned
 
     @property
+    def unplanned(self) -> frozenset[Request]:
+        """The work items that were not looked at yet."""
+        return frozenset(self._unplanned)
+
+    @property
     def settling_for(self) -> float:
         """Seconds since it began with this generation."""
         return self.around.clock.monotonic() - self._settling_since
