@@ -121,7 +121,7 @@ class Reflector:
 
     def wake(self) -> None:
         """Ends a wait: whatever it waited for may have changed."""
-        self._patience.reset()
+        self._patience.reset(self._world.settings.eager_first)
         self._wake.set()
 
     async def run(self) -> None:
@@ -147,6 +147,8 @@ class Reflector:
 
     async def _follow(self) -> float | None:
         """One watch, with what has to come before it. Returns seconds to wait, None for none."""
+        if self._status.phase is Phase.UNSERVED:
+            self._world.resources.forget(self._scope.gvk)  # pauses between questions are kept here
         resource = await self._world.resources.resource(self._scope.gvk)
         if resource is None:
             return self._park(Phase.UNSERVED, f"kind {self._scope.gvk} is not served")

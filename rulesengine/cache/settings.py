@@ -27,6 +27,8 @@ class Settings:
     # Rights and kinds come back rarely and by somebody's hand; recheck() does not wait for this.
     patience_first: float = 5.0
     patience_longest: float = 300.0
+    # After recheck(): a kind is served up to a second or two later than its CRD says Established.
+    eager_first: float = 0.1
     # A watch that ends sooner than this counts as a failure, else it would be opened in a tight loop.
     watch_too_short: float = 1.0
     page: int = 500
@@ -38,12 +40,14 @@ class Backoff:
     def __init__(self, first: float, longest: float) -> None:
         self._first = first
         self._longest = longest
-        self._failures = 0
+        self.reset()
 
-    def reset(self) -> None:
+    def reset(self, first: float | None = None) -> None:
+        """Begins anew, with `first` from another first wait on."""
         self._failures = 0
+        self._begin = self._first if first is None else first
 
     def next(self, random: float) -> float:
-        wait = min(self._first * 2 ** min(self._failures, 30), self._longest)
+        wait = min(self._begin * 2 ** min(self._failures, 30), self._longest)
         self._failures += 1
         return float(wait * (0.5 + random))

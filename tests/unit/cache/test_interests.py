@@ -85,6 +85,17 @@ async def test_a_watch_outlives_its_last_user_for_the_grace_period() -> None:
     assert watch_tasks() == []
 
 
+async def test_who_comes_back_in_time_keeps_the_watch(bench: Bench) -> None:
+    """The end that was planned for it does not come."""
+    handle = await bench.follow(config_map("a", 5))
+    bench.cache.release(handle)
+    again = bench.cache.acquire(Interest(CONFIG_MAP))
+    await settle()
+    assert again.synced
+    assert watch_tasks() == ["watch v1 ConfigMap"]
+    assert not bench.server.watch.closed
+
+
 async def test_closing_ends_everything_in_any_state(bench: Bench) -> None:
     """Open, waiting after a failure, parked, not started yet."""
     await bench.follow()

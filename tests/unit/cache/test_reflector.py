@@ -65,6 +65,18 @@ async def test_a_watch_that_the_server_ends_goes_on_where_it_was(bench: Bench) -
     assert bench.time.waits == []
 
 
+async def test_without_bookmarks_the_last_event_says_where_it_was(bench: Bench) -> None:
+    """Deletions too."""
+    await bench.follow(config_map("a", 5), version=9)
+    for event in (line("MODIFIED", config_map("a", 12)), line("DELETED", config_map("a", 15))):
+        await bench.send(event)
+        bench.server.watch.end()
+        await settle()
+        bench.time.go()
+        await settle()
+    assert [query.get("resourceVersion") for _, query in bench.server.asked] == [None, "12", "15"]
+
+
 async def test_a_watch_that_ends_at_once_is_not_opened_in_a_tight_loop(bench: Bench) -> None:
     """Ending sooner than a second counts as a failure and backs off."""
     await bench.follow()
@@ -263,10 +275,25 @@ async def test_a_kind_that_is_not_served_parks_until_it_comes(bench: Bench) -> N
     bench.resources.served[CONFIG_MAP] = CONFIG_MAPS
     bench.cache.recheck(CONFIG_MAP)
     await settle()
-    assert bench.resources.forgotten == [CONFIG_MAP]
+    assert set(bench.resources.forgotten) == {CONFIG_MAP}
     await bench.send(bookmark(9, end=True))
     assert handle.synced
     assert bench.events[-1].type is EventType.SYNCED
+
+
+async def test_a_recheck_that_comes_a_moment_too_early_is_repeated_soon(bench: Bench) -> None:
+    """A CRD says Established before the server serves its kind: look again quickly, then slower."""
+    del bench.resources.served[CONFIG_MAP]
+    bench.cache.acquire(Interest(CONFIG_MAP))
+    await settle()
+    bench.cache.recheck(CONFIG_MAP)
+    for _ in range(3):
+        await settle()
+        bench.time.go()
+    await settle()
+    assert bench.time.waits == [5.0, 0.1, 0.2, 0.4, 0.8]
+    assert bench.resources.asked == 5
+    assert len(bench.resources.forgotten) == 5  # each of them asked the server
 
 
 async def test_a_kind_that_goes_and_comes_back_is_read_anew(bench: Bench) -> None:
@@ -318,6 +345,7 @@ async def test_forbidden_is_said_and_heals(bench: Bench) -> None:
     await settle()
     assert handle.synced
     assert bench.server.watch.query["resourceVersion"] == "9"
+    assert bench.time.waits == [5.0, 0.1, 5.0]  # patience begins anew
 
 
 async def test_a_selector_that_the_server_refuses_is_said(bench: Bench) -> None:
