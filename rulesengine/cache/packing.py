@@ -1,9 +1,9 @@
 """Whole objects at rest: compressed, and without what other managers' entries take up.
 
-The one door to zstandard. Objects are compressed one by one at the fastest ordinary level
-(a Pod of 6.6 KB to 1.8 KB in 11 µs; level 3 is no smaller). Small ones stay as they are:
-below half a kilobyte compression saves less than it costs. A dictionary per kind would be
-given to `Packer`, which is why there is an object for it.
+The one door to zstandard. Objects are compressed one by one, at the fastest ordinary level,
+against a dictionary: the first few objects of the kind as they are. Objects of a kind are
+alike, so a Pod of 5 KB takes 0.7 KB instead of 1.2; a trained dictionary would save another
+tenth and cost 50 ms in which nothing else runs.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ from msgspec import Raw
 from rulesengine.core.keys import MANAGER_PREFIX
 
 LEVEL = 1
-SMALL = 512
+SMALL = 256  # bytes; below, compression saves less than Python's own overhead of the object
+LEARNED = 8  # objects in the dictionary
+LEARNED_BYTES = 2**15
 _PLAIN = ord("{")  # JSON objects begin so, zstd frames never do
 
 _pieces = msgspec.json.Decoder(dict[str, Raw])
@@ -32,9 +34,11 @@ _entry = msgspec.json.Decoder(_Entry)
 
 
 class Packer:
-    """Compresses on the event loop, decompresses in any thread."""
+    """For the objects of one kind. Compresses on the event loop, decompresses in any thread."""
 
     def __init__(self) -> None:
+        self._samples: list[bytes] = []
+        self._dictionary: zstandard.ZstdCompressionDict | None = None
         self._compressor = zstandard.ZstdCompressor(level=LEVEL, write_checksum=False)
         self._threads = threading.local()  # a decompressor must not be used by two threads at once
 
@@ -43,16 +47,39 @@ class Packer:
             return raw
         # the library hands out a buffer of the worst case's size and never shrinks it: without
         # the copy a Pod takes 4.0 KiB instead of 2.2 KiB
-        return bytes(memoryview(self._compressor.compress(raw)))
+        packed = bytes(memoryview(self._compressor.compress(raw)))
+        if self._dictionary is None:
+            self._learn(raw)
+        return packed
 
     def unpack(self, packed: bytes) -> bytes:
         if packed[0] == _PLAIN:
             return packed
-        try:
-            decompressor = self._threads.decompressor
-        except AttributeError:
-            decompressor = self._threads.decompressor = zstandard.ZstdDecompressor()
-        return bytes(decompressor.decompress(packed))
+        return bytes(self._decompressor().decompress(packed))
+
+    def _learn(self, raw: bytes) -> None:
+        self._samples.append(raw)
+        if len(self._samples) < LEARNED and sum(map(len, self._samples)) < LEARNED_BYTES:
+            return
+        content = b"".join(self._samples)[:LEARNED_BYTES]
+        self._samples.clear()
+        learned = zstandard.ZstdCompressionDict(content, dict_type=zstandard.DICT_TYPE_RAWCONTENT)
+        learned.precompute_compress(level=LEVEL)
+        self._compressor = zstandard.ZstdCompressor(level=LEVEL, dict_data=learned, write_checksum=False)
+        self._dictionary = learned
+
+    def _decompressor(self) -> zstandard.ZstdDecompressor:
+        """One for each thread. With the dictionary it also reads what was packed before there was one."""
+        dictionary = self._dictionary
+        known, decompressor = getattr(self._threads, "known", (None, None))
+        if decompressor is None or known is not dictionary:
+            decompressor = (
+                zstandard.ZstdDecompressor(dict_data=dictionary)
+                if dictionary is not None
+                else zstandard.ZstdDecompressor()
+            )
+            self._threads.known = (dictionary, decompressor)
+        return decompressor
 
 
 def without_others(raw: bytes, managed: list[Raw]) -> bytes:

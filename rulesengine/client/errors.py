@@ -123,11 +123,15 @@ class TimedOut(Unreachable):
     """No answer in time."""
 
 
-class BadPath(APIError):
-    """A namespace or name that would address something else; nothing was sent."""
+class BadPath(BadRequest):
+    """A namespace or name that would address something else; nothing was sent.
 
-    def __init__(self, message: str) -> None:
-        super().__init__(0, "BadPath", message)
+    Looks like the server's 400, because it is no less final: another try changes nothing.
+    """
+
+    def __init__(self, message: str, field: str = "") -> None:
+        causes = [{"reason": "FieldValueInvalid", "field": field}] if field else []
+        super().__init__(400, "BadRequest", message, {"causes": causes})
 
     def __str__(self) -> str:
         return self.message

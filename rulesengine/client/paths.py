@@ -18,10 +18,15 @@ from rulesengine.core.kinds import ResourceType
 def segment(text: str, what: str) -> str:
     """`text` as one path segment; `what` says in an error what it should have been."""
     if not text:
-        raise BadPath(f"the {what} is empty, so the request would address the whole collection")
+        raise BadPath(f"the {what} is empty, so the request would address the whole collection", _field(what))
     if text in (".", "..") or "/" in text or "%" in text or "\x00" in text:
-        raise BadPath(f"the {what} is not a path segment: it may not be '.' or '..' or contain '/' or '%'")
+        problem = "it may not be '.' or '..' or contain '/' or '%'"
+        raise BadPath(f"the {what} is not a path segment: {problem}", _field(what))
     return quote(text, safe="")
+
+
+def _field(what: str) -> str:
+    return f"metadata.{what}" if what in ("name", "namespace") else ""
 
 
 @lru_cache(maxsize=4096)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import threading
+from random import Random
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rulesengine.cache import Record, changed
 from rulesengine.cache.packing import Packer
@@ -154,11 +157,25 @@ def test_compression_is_safe_between_threads() -> None:
     assert wrong == []
 
 
-def test_large_objects_shrink() -> None:
-    """That is what compression is for; small ones are left alone."""
+def test_objects_of_a_kind_shrink_against_each_other() -> None:
+    """What the first ones have in common costs the later ones next to nothing; all come back."""
     packer = Packer()
-    assert len(packer.pack(b'{"a":"' + b"v" * 5000 + b'"}')) < 200
+    random = Random(1)
+    common = json.dumps({f"{random.random()}": random.random() for _ in range(40)})
+    objects = [f'{{"n":{n},"common":{common}}}'.encode() for n in range(20)]
+    packed = [packer.pack(each) for each in objects]
+    assert len(packed[0]) > 600
+    assert len(packed[-1]) < 100
+    assert [packer.unpack(each) for each in packed] == objects
     assert packer.pack(b"{}") == b"{}"
+
+
+@given(st.lists(st.binary(max_size=5000).map(lambda b: b"{" + b), max_size=12))
+def test_whatever_is_packed_comes_back(objects: list[bytes]) -> None:
+    """At any size, before and after the dictionary."""
+    packer = Packer()
+    packed = [packer.pack(each) for each in objects]
+    assert [packer.unpack(each) for each in packed] == objects
 
 
 def versions(*paths: tuple[str, ...], old: Any = None, new: Any = None, **more: Any) -> tuple[Record, Record]:

@@ -39,9 +39,10 @@ async def test_a_name_that_is_no_segment_is_never_sent(method: str, name: str) -
     c, t = client()
     arguments = {"get": (), "delete": ()}.get(method, (BODY,))
     options = {"field_manager": "m"} if method == "apply" else {}
-    with pytest.raises(BadPath):
+    with pytest.raises(BadPath) as caught:
         await getattr(c, method)(CONFIG_MAPS, "ns", name, *arguments, **options)
     assert t.asked == []
+    assert (caught.value.status, caught.value.fields) == (400, ("metadata.name",))
 
 
 @pytest.mark.parametrize("namespace", ["", "..", "a/b"])
