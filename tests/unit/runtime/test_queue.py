@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator
+from typing import ClassVar
 
 import pytest
 from hypothesis import settings
@@ -250,7 +251,7 @@ async def test_an_item_costs_less_than_five_microseconds(clock: FakeClock) -> No
 class Model(RuleBasedStateMachine):
     """Random use against what is promised: nothing lost, nothing twice at once."""
 
-    KEYS = [item(name, rule) for name in "ab" for rule in "xy"]
+    KEYS: ClassVar = [item(name, rule) for name in "ab" for rule in "xy"]
 
     def __init__(self) -> None:
         super().__init__()
@@ -285,7 +286,7 @@ class Model(RuleBasedStateMachine):
     @precondition(lambda self: self.queue.ready)
     @rule()
     def take(self) -> None:
-        key = self.run(lambda: self.queue.take())
+        key = self.run(self.queue.take)
         assert isinstance(key, Request)
         assert key not in self.running
         self.running.append(key)

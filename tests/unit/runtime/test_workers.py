@@ -8,7 +8,7 @@ from rulesengine.core.keys import Request
 from rulesengine.runtime.passes import Again
 from rulesengine.runtime.queue import Queue
 from rulesengine.runtime.workers import Workers
-from tests.unit.runtime.fakes import FakeClock, item
+from tests.unit.runtime.fakes import FakeClock, item, until
 
 
 async def test_items_run_side_by_side_up_to_the_number_of_workers() -> None:
@@ -28,11 +28,9 @@ async def test_items_run_side_by_side_up_to_the_number_of_workers() -> None:
     workers.start()
     for n in range(5):
         queue.add(item(str(n)))
-    while workers.busy < 3:
-        await asyncio.sleep(0)
+    await until(lambda: workers.busy == 3)
     gate.set()
-    while not queue.idle:
-        await asyncio.sleep(0)
+    await until(lambda: queue.idle)
     assert most == 3
     assert await workers.stop(1.0)
 
@@ -50,8 +48,7 @@ async def test_what_a_pass_says_decides_when_it_is_repeated() -> None:
     workers.start()
     for name in answers:
         queue.add(item(name))
-    while not queue.idle:
-        await asyncio.sleep(0)
+    await until(lambda: queue.idle)
     assert queue.delayed == 2
     assert queue.failures(item("failed")) == 1
     await workers.stop(1.0)
@@ -72,8 +69,7 @@ async def test_a_stop_lets_what_is_under_way_end_and_starts_nothing_new() -> Non
     workers.start()
     queue.add(item("a"))
     queue.add(item("b"))
-    while not begun:
-        await asyncio.sleep(0)
+    await until(lambda: begun)
     stopping = asyncio.create_task(workers.stop(10.0))
     await asyncio.sleep(0)
     gate.set()
@@ -92,8 +88,7 @@ async def test_a_stop_cuts_off_what_takes_too_long() -> None:
     workers = Workers(queue, run, 1)
     workers.start()
     queue.add(item("a"))
-    while not workers.busy:
-        await asyncio.sleep(0)
+    await until(lambda: workers.busy)
     assert not await workers.stop(0.01)
 
 
@@ -115,8 +110,7 @@ async def test_settled_items_leave_the_loop_to_others() -> None:
     workers.start()
     for n in range(1000):
         queue.add(item(str(n)))
-    while not queue.idle:
-        await asyncio.sleep(0)
+    await until(lambda: queue.idle)
     assert turns >= 100
     task.cancel()
     await workers.stop(1.0)
