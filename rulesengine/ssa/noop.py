@@ -14,7 +14,7 @@ from rulesengine.schema import Schema
 from rulesengine.ssa.elements import Unidentified, of_item
 from rulesengine.ssa.fieldset import SELF, FieldSet, Tree
 from rulesengine.ssa.ownership import is_list, is_map
-from rulesengine.ssa.prepare import ListPlan, MapPlan, Prepared, identity
+from rulesengine.ssa.prepare import Exactly, ListPlan, MapPlan, Prepared, identity
 
 BEFORE_FIRST_APPLY = "before-first-apply"
 
@@ -68,7 +68,10 @@ def _in_list(plan: ListPlan, live: Json) -> bool:
         found = identity(item, keys, defaults)
         if position < count and found == wanted[position] and type(found) is type(wanted[position]):
             below = items[position]
-            if below is not None and not _in_map(below, item):
+            if isinstance(below, Exactly):
+                if not same(below.value, item):
+                    return False
+            elif below is not None and not _in_map(below, item):
                 return False
             position += 1
         elif found in wanted:  # in another order, or twice

@@ -34,13 +34,20 @@ class MapPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class Exactly:
+    """An atomic item of a keyed list (an owner reference): all of it is as wanted, or it is not."""
+
+    value: Json
+
+
+@dataclass(frozen=True, slots=True)
 class ListPlan:
     """The items a keyed list or set must contain, in this relative order."""
 
     keys: tuple[str, ...]  # none: a set
     defaults: tuple[Json, ...]
     identities: tuple[Any, ...]
-    items: tuple[MapPlan | None, ...]
+    items: tuple[MapPlan | Exactly | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +131,7 @@ def _map(schema: Schema, value: Object) -> _Walked:
 def _list(schema: Schema, value: list[Json]) -> tuple[Tree, ListPlan]:
     tree: Tree = {}
     identities: list[Any] = []
-    plans: list[MapPlan | None] = []
+    plans: list[MapPlan | Exactly | None] = []
     keys = schema.list_keys if schema.list_type == "map" else ()
     defaults = tuple(schema.key_defaults.get(key) for key in keys)
     items = schema.items or Schema.ANY
@@ -133,13 +140,13 @@ def _list(schema: Schema, value: list[Json]) -> tuple[Tree, ListPlan]:
         if element in tree:
             raise _Inconclusive  # the server refuses duplicates
         node: Tree = {}
-        plan: MapPlan | None = None
-        if keys:
-            if not is_map(items, each):
-                raise _Inconclusive
+        plan: MapPlan | Exactly | None = None
+        if keys and is_map(items, each):
             node, plan = _map(items, each)
             if node:
                 node[SELF] = {}
+        elif keys:
+            plan = Exactly(each)
         tree[element] = node
         identities.append(identity(each, keys, defaults))
         plans.append(plan)
