@@ -20,7 +20,7 @@ from rulesengine.cache.events import Event, Listener
 from rulesengine.cache.informer import Informer
 from rulesengine.cache.projection import FieldPath, Projection
 from rulesengine.cache.records import BadObject, Record
-from rulesengine.cache.reflector import Resources, Scope, World, pause
+from rulesengine.cache.reflector import Part, Resources, Scope, World, pause
 from rulesengine.cache.settings import Settings
 from rulesengine.cache.status import Phase, Status, worst
 from rulesengine.cache.store import Store
@@ -32,7 +32,6 @@ from rulesengine.core.ports import Absent, Unreadable
 logger = logging.getLogger(__name__)
 
 Role: TypeAlias = Literal["source", "target"]
-Part: TypeAlias = tuple[GroupVersionKind, str, str]  # kind, label selector, field selector
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +159,7 @@ class Cache:
             informer.users -= 1
             if informer.users == 0:
                 informer.idle = loop.call_later(self._settings.grace, self._stop, informer)
+        self._tidy(part)
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         """Hears everything; the result ends that."""
@@ -281,7 +281,7 @@ class Cache:
         if sources and not maker.sources and len(self._stores[part]):
             # of foreign objects only the identity was kept: they have to be read again
             for scope, informer in self._informers.items():
-                if (scope.gvk, scope.selector, scope.field_selector) == part:
+                if scope.part == part:
                     self._end(informer.restart())
         maker.sources = maker.sources or sources
 
@@ -296,13 +296,17 @@ class Cache:
         if self._informers.pop(scope, None) is None:
             return
         self._end(informer.stop())
-        part = (scope.gvk, scope.selector, scope.field_selector)
-        left = {s.namespace for s in self._informers if (s.gvk, s.selector, s.field_selector) == part}
+        left = self._tidy(scope.part)
+        if left and "" not in left:
+            self._stores[scope.part].forget(lambda namespace: namespace in left)
+
+    def _tidy(self, part: Part) -> set[str]:
+        """Lets go of a store that nobody fills or reads; the namespaces that are still watched."""
+        left = {scope.namespace for scope in self._informers if scope.part == part}
         if not left and not self._handles.get(part):
             self._stores.pop(part, None)
             self._handles.pop(part, None)
-        elif "" not in left:
-            self._stores[part].forget(lambda namespace: namespace in left)
+        return left
 
     def _end(self, task: asyncio.Task[None] | None) -> None:
         if task is not None:

@@ -45,6 +45,7 @@ logger = logging.getLogger(__name__)
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 BATCH = 64  # events between two chances for other tasks
 Name: TypeAlias = tuple[str, str]
+Part: TypeAlias = tuple[GroupVersionKind, str, str]  # kind, label selector, field selector
 
 
 class Resources(Protocol):
@@ -71,6 +72,10 @@ class Scope:
     namespace: str = ""
     selector: str = ""
     field_selector: str = ""
+
+    @property
+    def part(self) -> Part:
+        return (self.gvk, self.selector, self.field_selector)
 
     def parameters(self) -> dict[str, str]:
         return {"labelSelector": self.selector, "fieldSelector": self.field_selector}
@@ -210,6 +215,7 @@ class Reflector:
                     if loop.time() - heard > silence / 10:
                         heard = loop.time()
                         limit.reschedule(heard + silence)
+                    if len(names) % BATCH == BATCH - 1:
                         await asyncio.sleep(0)
         except TimeoutError:
             self._list_from_now_on("it never closed its initial events")

@@ -149,11 +149,11 @@ class HTTPTransport:
     async def _keep_credentials(self) -> None:
         while True:
             await asyncio.sleep(CHECK_CREDENTIALS)
+            await self._close_retired()  # those of the last round: what ran on them is over
             stamps = self._file_stamps()
             if stamps != self._stamps or is_due(self._access, datetime.now(UTC)):
                 self._stamps = stamps
                 await self._renew()
-            await self._close_retired()
 
     async def _renew(self) -> bool:
         """Loads access again; whether there is reason to try a refused request once more."""

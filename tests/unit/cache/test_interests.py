@@ -132,6 +132,17 @@ async def test_a_rule_over_a_few_namespaces_watches_those(bench: Bench) -> None:
     assert "namespace z is not watched" in other.why
 
 
+async def test_no_namespaces_is_nothing_to_wait_for(bench: Bench) -> None:
+    """A rule over an empty set has all there is at once, and nothing is asked."""
+    handle = bench.cache.acquire(Interest(CONFIG_MAP, namespaces=frozenset()))
+    assert handle.synced
+    assert list(handle.records()) == []
+    bench.cache.release(handle)
+    await settle()
+    assert bench.server.asked == []
+    assert bench.cache._stores == {}
+
+
 async def test_a_watch_on_everything_serves_those_who_need_a_few_namespaces(bench: Bench) -> None:
     """No second watch; its user sees its own namespaces."""
     wide = await bench.follow(config_map("a", 5, namespace="x"), config_map("b", 6, namespace="y"))

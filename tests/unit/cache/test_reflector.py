@@ -174,6 +174,15 @@ async def test_too_old_means_a_new_listing_and_a_comparison(bench: Bench, inside
     assert names(handle.records()) == ["changed", "new", "new-uid", "same"]
 
 
+async def test_what_goes_while_it_is_listed_is_gone(bench: Bench) -> None:
+    """A streaming list may already carry changes before its closing bookmark."""
+    handle = bench.cache.acquire(Interest(CONFIG_MAP))
+    await settle()
+    await bench.send(line("ADDED", config_map("a", 5)), bookmark(6), line("ADDED", config_map("b", 7)))
+    await bench.send(line("DELETED", config_map("a", 8)), bookmark(9, end=True))
+    assert names(handle.records()) == ["b"]
+
+
 async def test_a_break_before_the_closing_bookmark_starts_over(bench: Bench) -> None:
     """Half a listing must not make anything absent."""
     handle = await bench.follow(config_map("a", 5), config_map("b", 6))

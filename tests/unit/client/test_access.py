@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from kubernetes.aio.config import incluster_config
 
 from rulesengine.client import access as access_module
 from rulesengine.client.access import Login, find_login, is_due, proxy_for
@@ -188,3 +189,33 @@ async def test_a_kubeconfigs_proxy_goes_first(tmp_path: Path) -> None:
     path = kubeconfig(tmp_path, **{"proxy-url": "http://k:1"})
     access = await Login(str(path), None, {"HTTP_PROXY": "http://p:1"}).load()
     assert access.proxy == "http://k:1"
+
+
+async def test_a_pods_service_account_is_a_way_in(
+    tmp_path: Path, certificate: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Token and CA from its files, the address from its environment; read anew each time."""
+    token = tmp_path / "token"
+    token.write_text("one")
+    monkeypatch.setattr(incluster_config, "SERVICE_TOKEN_FILENAME", str(token))
+    monkeypatch.setattr(incluster_config, "SERVICE_CERT_FILENAME", str(certificate[0]))
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
+    monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "443")
+    access = await Login(environ={}).load()
+    assert access.server == "https://10.0.0.1:443"
+    assert access.authorization == "bearer one"
+    assert access.where == "the pod's service account"
+    token.write_text("two")
+    renewed = await Login(environ={}).load()
+    assert renewed.authorization == "bearer two"
+    assert renewed.fingerprint == access.fingerprint
+    token.unlink()
+    with pytest.raises(UsageError, match="the pod's service account cannot be used"):
+        await Login(environ={}).load()
+
+
+async def test_a_kubeconfig_without_an_address_is_said(tmp_path: Path) -> None:
+    """Instead of asking some default."""
+    path = kubeconfig(tmp_path, server="nothing")
+    with pytest.raises(UsageError, match="names no server address"):
+        await Login(str(path)).load()

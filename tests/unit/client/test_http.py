@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +16,10 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from rulesengine.client import TimedOut, Unreachable, split_lines
+from rulesengine.client import TimedOut, Unreachable, connect, http, split_lines
 from rulesengine.client.access import Access
 from rulesengine.client.http import HTTPTransport
+from rulesengine.core.errors import UsageError
 
 
 class Entrance:
@@ -239,3 +242,63 @@ async def test_lines_come_out_however_they_are_cut(chunks: list[bytes], lines: l
             yield chunk
 
     assert [line async for line in split_lines(given())] == lines
+
+
+async def turns(reached: Callable[[], bool]) -> None:
+    """Lets the loop turn until something holds."""
+    for _ in range(1000):
+        if reached():
+            return
+        await asyncio.sleep(0)
+    pytest.fail("not reached")
+
+
+async def test_credentials_are_looked_after_beside_the_traffic(
+    site: Site, entrance: Entrance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A changed file and a plugin's expiry load access again; pools that were left are closed."""
+    monkeypatch.setattr(http, "CHECK_CREDENTIALS", 0)
+    monkeypatch.setattr(http, "RENEW_AGAIN", 0)
+    entrance.files = (tmp_path / "token",)
+    transport = await HTTPTransport.open(entrance)
+    left = transport._requests
+    entrance.access = replace(entrance.access, fingerprint=b"other")
+    (tmp_path / "token").write_text("a")
+    await turns(lambda: left.closed)
+    assert entrance.loads == 2
+    assert (await transport.request("GET", "/a", {}, None, 5)).status == 200
+    transport._access = replace(entrance.access, expires=datetime(2020, 1, 1, tzinfo=UTC))
+    await turns(lambda: entrance.loads == 3)
+    await transport.close()
+
+
+async def test_credentials_that_cannot_be_renewed_leave_the_old_ones(
+    transport: HTTPTransport, site: Site, entrance: Entrance, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is logged; the server's 401 stays the answer."""
+
+    async def fail() -> Access:
+        raise UsageError("the plugin is gone")
+
+    site.token = "Bearer two"
+    entrance.load = fail  # type: ignore[method-assign]
+    assert (await transport.request("GET", "/a", {}, None, 5)).status == 401
+    assert "the plugin is gone" in caplog.text
+
+
+async def test_a_kubeconfig_is_all_it_takes(site: Site, tmp_path: Path) -> None:
+    """connect() gives a client that reaches the server."""
+    path = tmp_path / "config"
+    path.write_text(
+        json.dumps(
+            {
+                "current-context": "a",
+                "clusters": [{"name": "a", "cluster": {"server": str(site.server.make_url(""))}}],
+                "users": [{"name": "a", "user": {"token": "one"}}],
+                "contexts": [{"name": "a", "context": {"cluster": "a", "user": "a"}}],
+            }
+        )
+    )
+    async with await connect(path) as client:
+        assert b'"raw": "/version"' in await client.read("/version")
+        assert client.server.startswith("http://127.0.0.1:")
