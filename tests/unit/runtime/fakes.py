@@ -103,7 +103,8 @@ class FakeCache:
         return handle
 
     def release(self, handle: Handle) -> None:
-        self.held.remove(handle)
+        if handle in self.held:
+            self.held.remove(handle)
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
         self.listeners.append(listener)
