@@ -41,7 +41,8 @@ class Schema:
     `list_type` (atomic, set, map) and `map_type` (granular, atomic) say how appliers share
     the value; `key_defaults` are the defaults of those `list_keys` that have one.
     `additional` is the schema of values of keys that `properties` does not name.
-    `quantity` marks values that the server rewrites to their canonical form ("1000m" to "1").
+    `quantity` marks values that the server rewrites to their canonical form ("1000m" to "1");
+    `always` structs that every object of a built-in kind has, empty where nothing is said.
     """
 
     type: str = ""
@@ -56,6 +57,7 @@ class Schema:
     preserve_unknown: bool = False
     embedded_resource: bool = False
     quantity: bool = False
+    always: bool = False
     nullable: bool = False
     required: frozenset[str] = frozenset()
     default: Json | Missing = MISSING

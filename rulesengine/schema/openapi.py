@@ -87,7 +87,9 @@ class Definitions:
             content = self._content(raw)
             return Schema(**content) if content else Schema.ANY
         target = self.named(ref)
-        added = {key: raw[key] for key in _WRAPPED if key in raw}
+        added: dict[str, Any] = {key: raw[key] for key in _WRAPPED if key in raw}
+        if added.get("default") == {}:  # how a Go struct that is no pointer is published
+            added["always"] = True
         map_type = raw.get(f"{X}map-type")
         if map_type is not None and map_type != target.map_type:
             added["map_type"] = map_type

@@ -8,13 +8,12 @@ validation and storage are not here: the result is what the server goes on with.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from rulesengine.core.json import Object
 from rulesengine.schema import Schema
-from rulesengine.ssa.compare import Comparison, compare, equal
+from rulesengine.ssa.compare import equal
 from rulesengine.ssa.conflicts import Conflicted, conflicted
 from rulesengine.ssa.fieldset import FieldSet, Tree, difference, intersection, named, union, without
 from rulesengine.ssa.last_applied import LastApplied
@@ -33,11 +32,10 @@ from rulesengine.ssa.managers import (
 )
 from rulesengine.ssa.merge import copied, merged, removed
 from rulesengine.ssa.noop import BEFORE_FIRST_APPLY
-from rulesengine.ssa.ownership import owned, stripped
+from rulesengine.ssa.ownership import nothing, owned, stripped
 from rulesengine.ssa.typed import check
 from rulesengine.ssa.update import track
-
-Versions = Mapping[str, Schema]
+from rulesengine.ssa.versions import Changes, Shapes, Versions
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +65,8 @@ def apply(
     with `live` and `config`.
     """
     check(schema, config)
-    operation = _Operation(
-        schema, config, manager, subresource, stamp(now), (reset or FieldSet()).tree, versions
-    )
+    shapes = Shapes(schema, config["apiVersion"], versions)
+    operation = _Operation(shapes, config, manager, subresource, stamp(now), (reset or FieldSet()).tree)
     outcome = operation.run(live, force=force)
     marks = LastApplied(schema, config, live, manager)
     if isinstance(outcome, Conflicted):
@@ -90,57 +87,33 @@ class _Operation:
     """One apply: what stays the same whether or not it is forced."""
 
     def __init__(
-        self,
-        schema: Schema,
-        config: Object,
-        manager: str,
-        subresource: str,
-        time: str,
-        reset: Tree,
-        versions: Versions | None,
+        self, shapes: Shapes, config: Object, manager: str, subresource: str, time: str, reset: Tree
     ) -> None:
-        self._schema = schema
+        self._shapes = shapes
         self._config = config
-        self._version: str = config["apiVersion"]
-        self._who = identity(manager, APPLY, subresource, self._version)
-        self._subresource = subresource
+        self._who = identity(manager, APPLY, subresource, shapes.version)
         self._time = time
         self._reset = reset
-        self._versions = versions
         self.contested: dict[ManagerId, Tree] = {}
 
     def run(self, live: Object | None, *, force: bool) -> Object | Conflicted:
+        schema, version = self._shapes.schema, self._shapes.version
         managers = decoded(live)
-        before = without_managers(live) if live is not None else {}
+        before = without_managers(live) if live is not None else nothing(schema)
         if not managers and live is not None:
-            everything = identity(BEFORE_FIRST_APPLY, UPDATE, self._subresource, self._version)
-            track(
-                self._schema,
-                {},
-                before,
-                managers,
-                everything,
-                self._version,
-                self._time,
-                self._reset,
-                self._versions,
-            )
-        managers.settle(self._schema)
+            first = identity(BEFORE_FIRST_APPLY, UPDATE, self._who.subresource, version)
+            track(self._shapes, nothing(schema), before, managers, first, self._time, self._reset)
+        managers.settle(self._shapes)
         mine = managers.get(self._who)
-        fields = without(owned(self._schema, self._config), self._reset)
-        managers.put(self._who, Owned(fields, self._version, mine.time if mine else ""))
-        after = merged(self._schema, before, self._config)
+        fields = without(owned(schema, self._config), self._reset)
+        managers.put(self._who, Owned(fields, version, mine.time if mine else ""))
+        after = merged(schema, before, self._config)
         if mine is not None:
             after = self._pruned(after, managers, mine)
-        if live is not None:
-            self.contested = self._take(compare(self._schema, before, after), managers)
-            if self.contested and not force:
-                return conflicted(self.contested)
-        if live is None or not equal(before, after):
-            mine = managers.get(self._who)
-            if mine is not None:
-                managers.put(self._who, replace(mine, time=self._time))
-        self._strip(managers)
+        self.contested = managers.lose(Changes(self._shapes, before, after, self._reset), self._who)
+        if self.contested and not force:
+            return conflicted(self.contested)
+        self._enter(managers, moved=live is None or not equal(before, after))
         return with_managers(after, managers)
 
     def _pruned(self, after: Object, managers: Managers, mine: Owned) -> Object:
@@ -149,7 +122,7 @@ class _Operation:
         Nothing that somebody owns goes, except inside list items and undeclared keys that
         go as a whole; nothing goes that the manager did not set.
         """
-        schema = self._schema_of(mine.version)
+        schema = self._shapes.at(mine.version)
         others: Tree = {}
         for _, each in managers:
             others = union(others, each.fields)
@@ -164,29 +137,9 @@ class _Operation:
         pruned: Object = removed(schema, after, intersection(gone, last)) or {}
         return pruned
 
-    def _take(self, changes: Comparison, managers: Managers) -> dict[ManagerId, Tree]:
-        """Takes changed fields from their other owners, and removed ones from all; says which changed."""
-        changes = changes.without(self._reset)
-        written = changes.written
-        contested: dict[ManagerId, Tree] = {}
-        for who, each in managers:
-            if who == self._who:
-                continue
-            if self._schema_of(each.version) is None:
-                managers.drop(who)
-                continue
-            if conflict := intersection(each.fields, written):
-                contested[who] = conflict
-            left = difference(difference(each.fields, conflict), changes.removed)
-            managers.put(who, replace(each, fields=left))
-        return contested
-
-    def _strip(self, managers: Managers) -> None:
+    def _enter(self, managers: Managers, *, moved: bool) -> None:
+        """The manager's entry: its time moves only when a value did."""
         mine = managers.get(self._who)
         if mine is not None:
-            managers.put(self._who, replace(mine, fields=stripped(mine.fields)))
-
-    def _schema_of(self, version: str) -> Schema | None:
-        if version == self._version or self._versions is None:
-            return self._schema
-        return self._versions.get(version)
+            time = self._time if moved else mine.time
+            managers.put(self._who, replace(mine, fields=stripped(mine.fields), time=time))

@@ -87,7 +87,7 @@ def _printed(value: Json) -> str:
     if isinstance(value, str):
         return quoted(value)
     if isinstance(value, dict):
-        return "{" + ";".join(f"{name}={_printed(each)}" for name, each in value.items()) + "}"
+        return "".join(f"{name}={_printed(each)}" for name, each in value.items())
     if isinstance(value, list):
         return "[" + ",".join(_printed(each) for each in value) + "]"
     if value is None:

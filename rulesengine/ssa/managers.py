@@ -13,10 +13,10 @@ from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
 from rulesengine.core.json import Object
-from rulesengine.schema import Schema
 from rulesengine.ssa.elements import quoted
-from rulesengine.ssa.fieldset import FieldSet, Tree, settled, union
+from rulesengine.ssa.fieldset import FieldSet, Tree, difference, intersection, settled, union
 from rulesengine.ssa.merge import copied
+from rulesengine.ssa.versions import Changes, Shapes
 
 APPLY: Final = "Apply"
 UPDATE: Final = "Update"
@@ -71,13 +71,26 @@ class Managers:
         else:
             self._entries.pop(who, None)
 
-    def drop(self, who: ManagerId) -> None:
-        self._entries.pop(who, None)
-
-    def settle(self, schema: Schema) -> None:
-        """Follows a schema in which something that was shared became atomic."""
+    def lose(self, changes: Changes, keeper: ManagerId | None = None) -> dict[ManagerId, Tree]:
+        """Takes changed and removed fields from everybody but `keeper`; returns who lost changed ones."""
+        contested: dict[ManagerId, Tree] = {}
         for who, owned in self:
-            fields = settled(schema, owned.fields)
+            if who == keeper:
+                continue
+            seen = changes.at(owned.version)
+            if seen is None:
+                del self._entries[who]
+                continue
+            if conflict := intersection(owned.fields, seen.written):
+                contested[who] = conflict
+            left = difference(difference(owned.fields, conflict), seen.removed)
+            self.put(who, replace(owned, fields=left))
+        return contested
+
+    def settle(self, shapes: Shapes) -> None:
+        """Follows schemas in which something that was shared became atomic."""
+        for who, owned in self:
+            fields = settled(shapes.at(owned.version), owned.fields)
             if fields is not owned.fields:
                 self._entries[who] = replace(owned, fields=fields)
 

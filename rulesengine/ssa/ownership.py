@@ -97,6 +97,23 @@ def _list(schema: Schema, value: list[Json]) -> Tree:
     return tree
 
 
+_ZEROS: Json = {"string": "", "integer": 0, "number": 0, "boolean": False}
+
+
+def nothing(schema: Schema) -> Object:
+    """What an object of a built-in kind is before anything is set; {} for a custom resource.
+
+    Structs that are always there, and the zero values of fields that are never left out.
+    """
+    present: Object = {}
+    for key, below in schema.properties.items():
+        if below.always:
+            present[key] = nothing(below)
+        elif key in schema.required:
+            present[key] = _ZEROS.get(below.type)
+    return present
+
+
 def every(schema: Schema, value: Json) -> Tree:
     """All paths at and below a value, each a member: what appears or goes with it."""
     if is_map(schema, value):

@@ -6,15 +6,12 @@ object after are compared, and the manager of the request owns the difference fr
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
 from datetime import datetime
 
 from rulesengine.core.json import Object
 from rulesengine.schema import Schema
-from rulesengine.ssa.compare import compare
 from rulesengine.ssa.elements import Unidentified
-from rulesengine.ssa.fieldset import FieldSet, Tree, difference, intersection, union
+from rulesengine.ssa.fieldset import FieldSet, Tree, union
 from rulesengine.ssa.managers import (
     ManagerId,
     Managers,
@@ -27,7 +24,8 @@ from rulesengine.ssa.managers import (
     without_managers,
 )
 from rulesengine.ssa.merge import copied
-from rulesengine.ssa.ownership import stripped
+from rulesengine.ssa.ownership import nothing, stripped
+from rulesengine.ssa.versions import Changes, Shapes, Versions
 
 
 def update(
@@ -40,25 +38,26 @@ def update(
     now: datetime,
     subresource: str = "",
     reset: FieldSet | None = None,
-    versions: Mapping[str, Schema] | None = None,
+    versions: Versions | None = None,
 ) -> Object:
     """`after` with the managedFields it gets; `before` is None for a create.
 
     An object that lost its managers (by `managedFields: []`) has no owners until somebody
     applies. A manager's time moves only when it wrote something.
     """
-    managers = _managers(before, after, subresource)
+    managers = _managers(schema, before, after, subresource)
     bare = without_managers(after)
     if before is not None and not managers:
         unowned: Object = copied(bare)
         return unowned
     version: str = after["apiVersion"]
     who = identity(manager, operation, subresource, version)
-    old = without_managers(before) if before is not None else {}
+    old = without_managers(before) if before is not None else nothing(schema)
     try:
-        track(schema, old, bare, managers, who, version, stamp(now), (reset or FieldSet()).tree, versions)
+        shapes = Shapes(schema, version, versions)
+        track(shapes, old, bare, managers, who, stamp(now), (reset or FieldSet()).tree)
     except Unidentified:  # the server keeps the managers when an object cannot be compared
-        managers = _managers(before, after, subresource)
+        managers = _managers(schema, before, after, subresource)
     else:
         managers.fold()
     written: Object = copied(with_managers(bare, managers))
@@ -77,40 +76,31 @@ def keep_times(before: Object, after: Object) -> Object:
 
 
 def track(
-    schema: Schema,
-    before: Object,
-    after: Object,
-    managers: Managers,
-    who: ManagerId,
-    version: str,
-    time: str,
-    reset: Tree,
-    versions: Mapping[str, Schema] | None,
+    shapes: Shapes, before: Object, after: Object, managers: Managers, who: ManagerId, time: str, reset: Tree
 ) -> None:
     """Enters into `managers` that `who` made `after` of `before`."""
-    managers.settle(schema)
-    changes = compare(schema, before, after).without(reset)
-    written = changes.written
-    for other, each in managers:
-        if versions is not None and each.version != version and each.version not in versions:
-            managers.drop(other)
-            continue
-        conflict = intersection(each.fields, written)
-        left = difference(difference(each.fields, conflict), changes.removed)
-        if left != each.fields:
-            managers.put(other, replace(each, fields=left))
-    mine = stripped(written)
+    managers.settle(shapes)
+    changes = Changes(shapes, before, after, reset)
+    managers.lose(changes)
+    own = changes.at(shapes.version)
+    mine = stripped(own.written) if own is not None else {}
     if mine:
         previous = managers.get(who)
         together = union(mine, previous.fields) if previous is not None else mine
-        managers.put(who, Owned(together, version, time))
+        managers.put(who, Owned(together, shapes.version, time))
 
 
-def _managers(before: Object | None, after: Object, subresource: str) -> Managers:
+def _managers(schema: Schema, before: Object | None, after: Object, subresource: str) -> Managers:
     """Those the request gives, if it gives any and may; else those that are there."""
     given = (after.get("metadata") or {}).get("managedFields")
     if subresource:
         return decoded(before)
-    if given is not None and (not given or (len(given) == 1 and not given[0])):
+    if given == [{}] or (given == [] and not _custom(schema)):
         return Managers()
     return decoded(after) or decoded(before)
+
+
+def _custom(schema: Schema) -> bool:
+    """Whether it is a custom resource's: there `[]` says nothing to the server, only `[{}]` resets."""
+    metadata = schema.properties.get("metadata")
+    return metadata is None or not metadata.always
