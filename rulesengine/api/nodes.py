@@ -107,13 +107,13 @@ def _syntax(error: yaml.MarkedYAMLError, origin: Place) -> ReadError:
     mark = error.problem_mark or error.context_mark
     at = _at(mark, origin) if mark is not None else origin
     problem = error.problem or "the text ends too early"
-    doing = f" {error.context}" if error.context else ""
+    doing = f" ({error.context})" if error.context else ""
     hint = ""
     if "\\t" in problem or "'\t'" in problem or "cannot start any token" in problem:
         hint = "indent with spaces, and quote text that begins with a special character"
     elif "mapping values are not allowed" in problem:
         hint = "quote text that has ': ' in it, and check the indentation"
-    return ReadError("RE002", f"this is not YAML{doing}: {problem}", at, hint)
+    return ReadError("RE002", f"this is not YAML: {problem}{doing}", at, hint)
 
 
 class _Composer:

@@ -30,7 +30,10 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """A hint that names the known name which is most like `name`, or all where they are few."""
     names = list(known)
     lowered = {each.lower(): each for each in names}
-    match = difflib.get_close_matches(name.lower()[:64], list(lowered), n=1, cutoff=0.6)
+    wanted = name.lower()[:64]
+    match = difflib.get_close_matches(wanted, list(lowered), n=1, cutoff=0.75)
+    match = match or [each for each in lowered if len(wanted) > 3 and (each in wanted or wanted in each)]
+    match = match or difflib.get_close_matches(wanted, list(lowered), n=1, cutoff=0.6)
     if match:
         return f"did you mean {lowered[match[0]]}?"
     return f"known: {', '.join(names)}" if 0 < len(names) <= 12 else ""

@@ -18,6 +18,7 @@ MAX_TEXT = 32 * 1024 * 1024  # code points; etcd takes 1.5 MB per object
 MAX_SHOWN = 400  # characters of a line
 BREAK = re.compile(r"\r\n|[\n\r\x85\u2028\u2029]")
 _SEPARATOR = re.compile(r"(?m)^---(?=[ \t\r\n]|$)")
+_NOTHING = re.compile(r"[ \t]*(?:#.*)?|%(?:YAML|TAG) .*|\.\.\.")
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -30,8 +31,8 @@ class Piece:
 
     @property
     def is_empty(self) -> bool:
-        """Nothing but blank lines, comments, directives and end marks."""
-        return all(line.strip()[:1] in ("", "#", "%") or line == "..." for line in self.text.splitlines())
+        """Nothing but blank lines, comments, directives and end marks, all of which mean nothing."""
+        return all(_NOTHING.fullmatch(line) for line in BREAK.split(self.text))
 
 
 class Source:

@@ -1,0 +1,15 @@
+"""The passes that make a compiled rule of a model, in order; each reads what earlier ones left."""
+
+from rulesengine.compiler.passes import conditions, finish, order, reads, resources, source, status, variables
+
+PASSES = (
+    source.run,  # spec.for, the kinds of the entries, the names and their types
+    variables.run,  # spec.variables
+    conditions.run,  # spec.matchConditions
+    resources.run,  # spec.resources: templates, includeWhen, policies
+    status.run,  # spec.sourceStatus
+    order.run,  # who reads whom: dependencies, cycles, the order of evaluation
+    reads.run,  # which fields of the source matter
+)
+
+__all__ = ["PASSES", "finish"]
