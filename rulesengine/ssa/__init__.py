@@ -4,11 +4,12 @@ from rulesengine.ssa import diff
 from rulesengine.ssa.apply import Applied, apply
 from rulesengine.ssa.conflicts import Conflicted
 from rulesengine.ssa.fieldset import FieldSet
-from rulesengine.ssa.managers import ManagerId, Managers, resets
+from rulesengine.ssa.managers import ManagerId, Managers
 from rulesengine.ssa.managers import decoded as managers_of
 from rulesengine.ssa.masking import Mask
 from rulesengine.ssa.noop import entry, owned_digest, unchanged
 from rulesengine.ssa.prepare import Prepared, prepare
+from rulesengine.ssa.resets import resets
 from rulesengine.ssa.strip import strip
 from rulesengine.ssa.typed import InvalidConfig
 from rulesengine.ssa.update import keep_times, update

@@ -123,17 +123,19 @@ class _Operation:
         go as a whole; nothing goes that the manager did not set.
         """
         schema = self._shapes.at(mine.version)
-        others: Tree = {}
+        held: dict[str, Tree] = {mine.version: {}}  # the pruned version comes first
         for _, each in managers:
-            others = union(others, each.fields)
-        if schema is None or not difference(mine.fields, others):
+            held[each.version] = union(held.get(each.version, {}), each.fields)
+        if schema is None or (len(held) == 1 and not difference(mine.fields, held[mine.version])):
             return after
         last = named(schema, mine.fields)
-        present = named(schema, owned(schema, after))
         rest = removed(schema, after, last) or {}
-        kept = union(named(schema, owned(schema, rest)), named(schema, others))
-        rest = removed(schema, after, difference(present, kept)) or {}
-        gone = difference(present, named(schema, owned(schema, rest)))
+        for version, fields in held.items():
+            seen = self._shapes.at(version)
+            if seen is not None:
+                kept = union(named(seen, owned(seen, rest)), named(seen, fields))
+                rest = removed(seen, after, difference(named(seen, owned(seen, after)), kept)) or {}
+        gone = difference(named(schema, owned(schema, after)), named(schema, owned(schema, rest)))
         pruned: Object = removed(schema, after, intersection(gone, last)) or {}
         return pruned
 

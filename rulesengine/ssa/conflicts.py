@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from rulesengine.core.json import Object
 from rulesengine.ssa.elements import shown
 from rulesengine.ssa.fieldset import Tree, paths
-from rulesengine.ssa.managers import ManagerId
+from rulesengine.ssa.managers import ManagerId, identifier
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,8 @@ class Conflicted:
 def conflicted(contested: dict[ManagerId, Tree]) -> Conflicted:
     """From the contested fields of each other manager."""
     by_manager = [
-        (str(who), [shown(path) for path in paths(contested[who])]) for who in sorted(contested, key=str)
+        (str(who), [shown(path) for path in paths(contested[who])])
+        for who in sorted(contested, key=identifier)
     ]
     conflicts = tuple((who, path) for who, found in by_manager for path in found)
     if len(conflicts) == 1:

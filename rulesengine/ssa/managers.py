@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from rulesengine.core.json import Object
 from rulesengine.ssa.elements import quoted
-from rulesengine.ssa.fieldset import FieldSet, Tree, difference, intersection, settled, union
+from rulesengine.ssa.fieldset import Tree, difference, intersection, settled, union
 from rulesengine.ssa.merge import copied
 from rulesengine.ssa.versions import Changes, Shapes
 
@@ -98,7 +98,7 @@ class Managers:
         """Puts the oldest updates of each version into one entry, so that they stay few."""
         updaters = sorted(
             (who for who in self._entries if who.operation == UPDATE),
-            key=lambda who: (self._entries[who].time, _identifier(who)),
+            key=lambda who: (self._entries[who].time, identifier(who)),
         )
         left = len(updaters)
         first: dict[str, ManagerId] = {}
@@ -158,7 +158,7 @@ def identity(manager: str, operation: str, subresource: str, version: str) -> Ma
     return ManagerId(manager or "unknown", operation, subresource, version if operation == UPDATE else "")
 
 
-def _identifier(who: ManagerId) -> str:
+def identifier(who: ManagerId) -> str:
     """The server's own key for a manager, by which it breaks ties."""
     parts = [
         f'"{name}":{quoted(value)}'
@@ -202,16 +202,3 @@ def same_but_times(before: Object, after: Object) -> bool:
 def _untimed(obj: Object) -> list[Object]:
     listed = (obj.get("metadata") or {}).get("managedFields") or ()
     return [{key: value for key, value in each.items() if key != "time"} for each in listed]
-
-
-def resets(subresource: str, *, has_status: bool) -> FieldSet:
-    """The fields that the server ignores (and lets nobody own) in a write to this subresource.
-
-    The main resource ignores `status` where /status exists; /status ignores `spec` and the
-    labels, as the built-in kinds do. Custom resources take nothing but `status` there.
-    """
-    if not has_status:
-        return FieldSet()
-    if subresource == "status":
-        return FieldSet.of(("f:spec",), ("f:metadata", "f:labels"))
-    return FieldSet.of(("f:status",))

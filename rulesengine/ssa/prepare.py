@@ -75,7 +75,7 @@ _Walked: TypeAlias = tuple[Tree, MapPlan]
 
 
 def prepare(schema: Schema, desired: Object, *, reset: FieldSet | None = None) -> Prepared:
-    """`reset` are the fields that the server ignores where this is applied (managers.resets)."""
+    """`reset` are the fields that the server ignores where this is applied (ssa.resets)."""
     try:
         tree, plan = _map(schema, desired)
     except (_Inconclusive, Unidentified):

@@ -40,16 +40,19 @@ class Changes:
         self._before = before
         self._after = after
         self._reset = reset
-        self._known: list[tuple[Schema, Comparison]] = []
+        self._known: list[tuple[Schema, bool, Comparison]] = []
 
     def at(self, version: str) -> Comparison | None:
         """None for a version that is no longer served."""
         schema = self._shapes.at(version)
         if schema is None:
             return None
-        for known, changes in self._known:
-            if known is schema:
+        own = version == self._shapes.version
+        for known, as_own, changes in self._known:
+            if known is schema and as_own is own:
                 return changes
-        changes = compare(schema, self._before, self._after).without(self._reset)
-        self._known.append((schema, changes))
+        changes = compare(schema, self._before, self._after)
+        if own:  # as the server: what an endpoint ignores is known for its own version only
+            changes = changes.without(self._reset)
+        self._known.append((schema, own, changes))
         return changes
