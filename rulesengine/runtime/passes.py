@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import traceback
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -107,6 +108,8 @@ class Passes:
             if not more or rounds <= 0:
                 break
             rounds -= 1
+        if logger.isEnabledFor(logging.DEBUG):
+            logger.debug("a pass", extra=_about(request) | told(result))
         self._wait(request, result)
         finished = not cleaning or self._is_clean(controller, request)
         controller.note(request, item_of(result, dry_run=dry), finished=finished)
@@ -150,6 +153,16 @@ def waits(result: Result) -> tuple[set[ObjectKey], set[ObjectKey]]:
             if done.outcome.reason in _HOUSES:
                 houses.add(ObjectKey(*NAMESPACE, "", done.key.namespace))
     return keys, houses
+
+
+def told(result: Result) -> dict[str, object]:
+    """A pass in numbers and words, for the log: what became of its objects, by kind of outcome."""
+    counts = Counter(type(done.outcome).__name__.lower() for done in result.done)
+    if result.plan.waits:
+        counts["waits"] = len(result.plan.waits)
+    if result.plan.unknowns:
+        counts["unknowns"] = len(result.plan.unknowns)
+    return {"matched": result.plan.matched, **counts}
 
 
 def where(error: BaseException) -> str:

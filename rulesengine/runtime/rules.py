@@ -195,8 +195,10 @@ class Rules:
         key = request.rule
         try:
             await self._look(key)
-        except (Conflict, NotFound):
-            return Again(failed=True)  # the rule moved under our hands: looked at anew
+        except (Conflict, NotFound) as error:
+            # the rule moved under our hands: looked at anew
+            logger.debug("a rule moved meanwhile", extra={"rule": key, "error": error})
+            return Again(failed=True)
         except APIError as error:
             logger.warning("a rule could not be brought into effect", extra={"rule": key, "error": error})
             return Again(failed=True)
@@ -269,6 +271,9 @@ class Rules:
         assert self._statuses is not None
         if not controller.written <= rule_object.written_kinds(body):
             await self._statuses.write(controller.key, coming=rule)
+            record = self.record(controller.key)
+            if record is None or not controller.written <= rule_object.written_kinds(record.object()):
+                raise Conflict(409, "NotWritten", request=f"status.writtenKinds of {controller.key}")
 
     # --- its end ---
 
