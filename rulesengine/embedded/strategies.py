@@ -1,0 +1,198 @@
+"""What the server decides about an object on its way into storage, per kind.
+
+After managers are counted (so nobody owns it): finalizers and phase of a namespace, a
+service's address, statuses that begin with a value; which kinds count generations; and which
+fields of built-in kinds cannot be changed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rulesengine.core.json import Object, same
+from rulesengine.embedded import errors
+from rulesengine.embedded.errors import Cause
+from rulesengine.embedded.kinds import Kind
+from rulesengine.embedded.store import Store
+
+SERVICE_PREFIX = "10.0.0."  # one /24, as small test control planes have it
+
+GENERATION_GROUPS = frozenset(
+    (
+        "apps",
+        "batch",
+        "networking.k8s.io",
+        "policy",
+        "apiextensions.k8s.io",
+        "admissionregistration.k8s.io",
+        "flowcontrol.apiserver.k8s.io",
+        "discovery.k8s.io",
+    )
+)
+NO_GENERATION = frozenset(("ControllerRevision", "IngressClass", "IPAddress", "ServiceCIDR"))
+_CORE_GENERATION = frozenset(("Pod", "ReplicationController"))
+
+
+def counts_generations(kind: Kind) -> bool:
+    if kind.custom:
+        return True
+    if not kind.gvk.group:
+        return kind.gvk.kind in _CORE_GENERATION
+    return kind.gvk.group in GENERATION_GROUPS and kind.gvk.kind not in NO_GENERATION
+
+
+def next_generation(kind: Kind, old: Object, new: Object) -> int | None:
+    """The generation of a changed object; None where the kind has none."""
+    before: int | None = old["metadata"].get("generation")
+    if not counts_generations(kind):
+        return before
+    return (before or 0) + (0 if same(_counted(kind, old), _counted(kind, new)) else 1)
+
+
+def _counted(kind: Kind, body: Object) -> Object:
+    """The part of an object whose change is a new generation."""
+    if kind.custom or "spec" not in body:
+        left_out = ("metadata", "status") if kind.has_status or not kind.custom else ("metadata",)
+        return {key: value for key, value in body.items() if key not in left_out}
+    return {"spec": body.get("spec")}
+
+
+def created(kind: Kind, body: Object, store: Store) -> None:
+    """Completes a new built-in object, in place."""
+    name = (kind.gvk.group, kind.gvk.kind)
+    if name == ("", "Namespace"):
+        body["spec"] = {**(body.get("spec") or {}), "finalizers": ["kubernetes"]}
+        body["status"] = {"phase": "Active"}
+    elif name == ("", "Service"):
+        _address(body, store)
+        body["status"] = {"loadBalancer": {}}
+    elif name in _STATUSES:
+        body["status"] = dict(_STATUSES[name])
+
+
+_STATUSES: dict[tuple[str, str], Object] = {
+    ("", "Pod"): {"phase": "Pending", "qosClass": "BestEffort"},
+    ("", "PersistentVolume"): {"phase": "Pending"},
+    ("", "PersistentVolumeClaim"): {"phase": "Pending"},
+    ("", "ResourceQuota"): {},
+    ("", "ReplicationController"): {"replicas": 0},
+    ("apps", "Deployment"): {},
+    ("apps", "ReplicaSet"): {"replicas": 0},
+    ("apps", "StatefulSet"): {"replicas": 0, "availableReplicas": 0},
+    ("apps", "DaemonSet"): {
+        "currentNumberScheduled": 0,
+        "numberMisscheduled": 0,
+        "desiredNumberScheduled": 0,
+        "numberReady": 0,
+    },
+    ("batch", "Job"): {},
+    ("batch", "CronJob"): {},
+    ("networking.k8s.io", "Ingress"): {"loadBalancer": {}},
+    ("policy", "PodDisruptionBudget"): {
+        "disruptionsAllowed": 0,
+        "currentHealthy": 0,
+        "desiredHealthy": 0,
+        "expectedPods": 0,
+    },
+    ("autoscaling", "HorizontalPodAutoscaler"): {"desiredReplicas": 0, "currentMetrics": None},
+}
+
+
+def _address(body: Object, store: Store) -> None:
+    spec = body["spec"]
+    if spec.get("type") == "ExternalName":
+        return
+    if not spec.get("clusterIP"):
+        taken = {e.object["spec"].get("clusterIP") for e in store.entries("services")}
+        spec["clusterIP"] = next(
+            (ip for n in range(2, 255) if (ip := f"{SERVICE_PREFIX}{n}") not in taken), "None"
+        )
+    spec.setdefault("clusterIPs", [spec["clusterIP"]])
+    spec.setdefault("ipFamilies", ["IPv4"])
+    spec.setdefault("ipFamilyPolicy", "SingleStack")
+    _node_ports(spec, store)
+
+
+def _node_ports(spec: Object, store: Store) -> None:
+    if spec.get("type") not in ("NodePort", "LoadBalancer"):
+        return
+    taken = {
+        port.get("nodePort")
+        for entry in store.entries("services")
+        for port in entry.object["spec"].get("ports") or ()
+    }
+    for port in spec.get("ports") or ():
+        if not port.get("nodePort"):
+            port["nodePort"] = next(n for n in range(30000, 32768) if n not in taken)
+            taken.add(port["nodePort"])
+
+
+def carried(kind: Kind, old: Object, new: Object) -> None:
+    """What an update that leaves it out keeps: a service's addresses."""
+    if kind.group_kind != ("", "Service") or new["spec"].get("type") == "ExternalName":
+        return
+    before = old["spec"]
+    for name in ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"):
+        if name in before:
+            new["spec"].setdefault(name, before[name])
+    if new["spec"].get("type") in ("NodePort", "LoadBalancer"):
+        ports = {p.get("port"): p.get("nodePort") for p in before.get("ports") or () if p.get("nodePort")}
+        for port in new["spec"].get("ports") or ():
+            if port.get("port") in ports:
+                port.setdefault("nodePort", ports[port["port"]])
+
+
+# --- fields that cannot be changed ---
+
+_IMMUTABLE: dict[tuple[str, str], tuple[str, ...]] = {
+    ("apps", "Deployment"): ("spec.selector",),
+    ("apps", "ReplicaSet"): ("spec.selector",),
+    ("apps", "DaemonSet"): ("spec.selector",),
+    ("batch", "Job"): ("spec.selector", "spec.template", "spec.completionMode"),
+    ("", "Secret"): ("type",),
+    ("storage.k8s.io", "StorageClass"): ("provisioner", "parameters", "reclaimPolicy", "volumeBindingMode"),
+    ("scheduling.k8s.io", "PriorityClass"): ("value",),
+}
+_BINDINGS = frozenset(("RoleBinding", "ClusterRoleBinding"))
+
+
+def immutable(kind: Kind, old: Object, new: Object) -> list[Cause]:
+    """Causes for changed fields of built-in kinds that may not change."""
+    name = (kind.gvk.group, kind.gvk.kind)
+    found = [
+        errors.bad_value(path, value, "field is immutable")
+        for path in _IMMUTABLE.get(name, ())
+        if not same(_at(old, path), value := _at(new, path))
+    ]
+    if kind.gvk.kind in _BINDINGS and not same(old.get("roleRef"), new.get("roleRef")):
+        found.append(errors.bad_value("roleRef", new.get("roleRef"), "cannot change roleRef"))
+    if name == ("", "Service") and old["spec"].get("clusterIP") not in (None, "", "None"):
+        given = new["spec"].get("clusterIP")
+        if given != old["spec"]["clusterIP"] and new["spec"].get("type") != "ExternalName":
+            found.append(errors.bad_value("spec.clusterIPs[0]", [given], "may not change once set"))
+    if name in (("", "ConfigMap"), ("", "Secret")) and old.get("immutable"):
+        text = "field is immutable when `immutable` is set"
+        changed = [key for key in ("data", "binaryData") if not same(old.get(key), new.get(key))]
+        found += [errors.not_allowed(key, text) for key in changed]
+        if not new.get("immutable"):
+            found.append(errors.not_allowed("immutable", text))
+    return found
+
+
+def _at(body: Any, path: str) -> Any:
+    for step in path.split("."):
+        body = body.get(step) if isinstance(body, dict) else None
+    return body
+
+
+def selects_itself(kind: Kind, body: Object) -> list[Cause]:
+    """A workload must select the pods of its own template."""
+    if kind.gvk.group != "apps" or kind.gvk.kind == "ControllerRevision":
+        return []
+    spec = body.get("spec") or {}
+    wanted = (spec.get("selector") or {}).get("matchLabels") or {}
+    labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels") or {}
+    if all(labels.get(key) == value for key, value in wanted.items()):
+        return []
+    text = "`selector` does not match template `labels`"
+    return [errors.bad_value("spec.template.metadata.labels", labels, text)]

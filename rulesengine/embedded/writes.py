@@ -1,0 +1,357 @@
+"""Create, replace, patch and apply: from a body to a stored object.
+
+All of them end in `create` or `update`: what the client may not decide is carried over, the
+object is completed and validated, managers are counted, and a result that equals what is
+stored is not written. A dry run goes the same way and stops before storing.
+"""
+
+from __future__ import annotations
+
+import copy
+import secrets
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rulesengine import ssa
+from rulesengine.core.clock import Clock
+from rulesengine.core.json import Object, same
+from rulesengine.embedded import crds, errors, intake, strategies, validation, versions
+from rulesengine.embedded.admission import Admission
+from rulesengine.embedded.calls import Target, WriteOptions
+from rulesengine.embedded.errors import Cause, Refused
+from rulesengine.embedded.kinds import Kind, Registry
+from rulesengine.embedded.store import Entry, Key, Store
+from rulesengine.schema import Schema
+
+NAME_CHARACTERS = "bcdfghjklmnpqrstvwxz2456789"  # no vowels: generated names spell nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The object after a write, in the version of the request."""
+
+    object: Object
+    created: bool = False
+    warnings: tuple[str, ...] = ()
+
+
+class Writes:
+    def __init__(self, store: Store, registry: Registry, admission: Admission, clock: Clock) -> None:
+        self._store = store
+        self._registry = registry
+        self._admission = admission
+        self._clock = clock
+
+    def stamp(self) -> str:
+        return self._clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
+
+    # --- the four ways ---
+
+    def post(self, target: Target, body: Object, options: WriteOptions) -> Written:
+        kind = target.kind
+        intake.identify(kind, target.namespace, body)
+        if body["metadata"].get("resourceVersion"):
+            raise Refused(500, "", "resourceVersion should not be set on objects to be created")
+        warnings = intake.fit(kind, body, options.validation)
+        return self._create(kind, target.namespace, body, options, warnings)
+
+    def put(self, target: Target, body: Object, options: WriteOptions) -> Written:
+        kind = target.kind
+        intake.identify(kind, target.namespace, body, target.name)
+        warnings = intake.fit(kind, body, options.validation)
+        entry = self._existing(target)
+        given = body["metadata"].get("uid")
+        uid = entry.object["metadata"]["uid"]
+        if given and given != uid:
+            why = f"Precondition failed: UID in precondition: {given}, UID in object meta: {uid}"
+            raise errors.conflict(kind.resource, target.name, why)
+        return self._update(target, entry, body, options, warnings)
+
+    def patch(self, target: Target, change: Callable[[Object], Object], options: WriteOptions) -> Written:
+        kind = target.kind
+        entry = self._existing(target)
+        body = copy.deepcopy(change(versions.served(kind, entry.object)))
+        intake.identify(kind, target.namespace, body, target.name)
+        warnings = intake.fit(kind, body, options.validation)
+        return self._update(target, entry, body, options, warnings)
+
+    def apply(self, target: Target, config: Object, options: WriteOptions) -> Written:
+        kind = target.kind
+        self._check_config(target, config)
+        entry = self._store.get(kind.collection, Key(target.namespace, target.name))
+        meta = config["metadata"]
+        if entry is None:
+            if target.subresource:
+                raise errors.not_found(kind.resource, target.name)
+            if meta.get("uid"):
+                why = (
+                    f"uid mismatch: the provided object specified uid {meta['uid']}, "
+                    "and no existing object was found"
+                )
+                raise errors.conflict(kind.resource, target.name, why)
+            self._admission.create(kind, target.namespace, target.name)
+        live = versions.served(kind, entry.object) if entry else None
+        if live is not None and meta.get("resourceVersion") not in (
+            None,
+            live["metadata"]["resourceVersion"],
+        ):
+            raise errors.conflict(kind.resource, target.name)
+        config = {**config, "metadata": {k: v for k, v in meta.items() if k != "resourceVersion"}}
+        outcome = self._merged(target, live, config, options)
+        body = outcome.object
+        warnings = intake.fit(kind, body, options.validation)
+        if entry is None:
+            return self._create(kind, target.namespace, body, options, warnings, applied=True)
+        return self._update(target, entry, body, options, warnings, applied=True)
+
+    def _merged(
+        self, target: Target, live: Object | None, config: Object, options: WriteOptions
+    ) -> ssa.Applied:
+        try:
+            outcome = ssa.apply(
+                target.kind.schema,
+                live,
+                config,
+                manager=options.manager,
+                force=options.force,
+                now=self._clock.now(),
+                subresource=target.subresource,
+                reset=self._reset(target.kind, target.subresource),
+                versions=self._versions(target.kind),
+            )
+        except ssa.InvalidConfig as error:
+            raise intake.refused_as_invalid(error, error.status) from error
+        if isinstance(outcome, ssa.Conflicted):
+            raise Refused(409, "Conflict", outcome.message, {"causes": outcome.causes})
+        return outcome
+
+    def _check_config(self, target: Target, config: Object) -> None:
+        kind = target.kind
+        if not config.get("kind") or not config.get("apiVersion"):
+            version, name = config.get("apiVersion", ""), config.get("kind", "")
+            raise errors.bad_request(f"invalid object type: /{version}, Kind={name}")
+        intake.identify(kind, target.namespace, config, target.name)
+
+    def _existing(self, target: Target) -> Entry:
+        entry = self._store.get(target.kind.collection, Key(target.namespace, target.name))
+        if entry is None:
+            raise errors.not_found(target.kind.resource, target.name)
+        return entry
+
+    # --- create ---
+
+    def _create(
+        self,
+        kind: Kind,
+        namespace: str,
+        body: Object,
+        options: WriteOptions,
+        warnings: tuple[str, ...],
+        *,
+        applied: bool = False,
+    ) -> Written:
+        meta = body["metadata"]
+        if not meta.get("name") and meta.get("generateName"):
+            meta["name"] = meta["generateName"][:58] + _random_name()
+        for name in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation"):
+            meta.pop(name, None)
+        meta["uid"] = str(uuid.uuid4())
+        meta["creationTimestamp"] = self.stamp()
+        self._admission.create(kind, namespace, meta.get("name", ""))
+        if kind.has_status:
+            body.pop("status", None)
+        if not applied:
+            body = self._managed(kind, None, body, options, "")
+        if strategies.counts_generations(kind):
+            body["metadata"]["generation"] = 1
+        if kind.collection == crds.COLLECTION:
+            body["status"] = {
+                "conditions": None,
+                "acceptedNames": {"plural": "", "kind": ""},
+                "storedVersions": None,
+            }
+        elif not kind.custom:
+            strategies.created(kind, body, self._store)
+        self._validate(kind, body, None)
+        key = Key(namespace, body["metadata"]["name"])
+        if self._store.get(kind.collection, key) is not None:
+            raise errors.already_exists(kind.resource, key.name)
+        if not options.dry_run:
+            entry = self._store.put(kind.collection, namespace, versions.storable(kind, body))
+            body = versions.served(kind, entry.object)
+        return Written(body, created=True, warnings=warnings)
+
+    # --- update ---
+
+    def _update(
+        self,
+        target: Target,
+        entry: Entry,
+        body: Object,
+        options: WriteOptions,
+        warnings: tuple[str, ...],
+        *,
+        applied: bool = False,
+    ) -> Written:
+        kind = target.kind
+        old = versions.served(kind, entry.object)
+        given = body["metadata"].get("resourceVersion")
+        if given and given != old["metadata"]["resourceVersion"]:
+            raise errors.conflict(kind.resource, target.name)
+        body = self._kept(target, old, body)
+        if not applied:
+            body = self._managed(kind, old, body, options, target.subresource)
+        else:
+            body = ssa.keep_times(old, body)
+        body["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
+        if same(old, body):
+            return Written(old, warnings=warnings)
+        if (generation := strategies.next_generation(kind, old, body)) is not None:
+            body["metadata"]["generation"] = generation
+        self._validate(kind, body, old)
+        if options.dry_run:
+            return Written(body, warnings=warnings)
+        if is_finished(body):
+            self._store.remove(kind.collection, entry.key)
+            return Written(body, warnings=warnings)
+        written = self._store.put(kind.collection, entry.key.namespace, versions.storable(kind, body))
+        return Written(versions.served(kind, written.object), warnings=warnings)
+
+    def _kept(self, target: Target, old: Object, body: Object) -> Object:
+        """The body with everything that this endpoint may not change as it was."""
+        kind, meta, before = target.kind, body["metadata"], old["metadata"]
+        self._immutable_meta(kind, before, meta)
+        for name in _SERVER_OWNED:
+            if name in before:
+                meta[name] = before[name]
+            else:
+                meta.pop(name, None)
+        if target.subresource == "status":
+            managed = meta.get("managedFields")
+            kept = copy.deepcopy(old)
+            kept.pop("status", None)
+            if "status" in body:
+                kept["status"] = body["status"]
+            if managed is not None:
+                kept["metadata"]["managedFields"] = managed
+            return kept
+        if kind.has_status:
+            body.pop("status", None)
+            if "status" in old:
+                body["status"] = old["status"]
+        if kind.group_kind == ("", "Namespace"):
+            body["spec"] = old.get("spec", {})
+        if not kind.custom:
+            strategies.carried(kind, old, body)
+        return body
+
+    def _immutable_meta(self, kind: Kind, before: Object, meta: Object) -> None:
+        found = [
+            errors.bad_value(f"metadata.{name}", meta[name], "field is immutable")
+            for name in ("uid", "creationTimestamp")
+            if meta.get(name) and meta[name] != before.get(name)
+        ]
+        if before.get("deletionTimestamp"):
+            new = [f for f in meta.get("finalizers") or () if f not in (before.get("finalizers") or ())]
+            if new:
+                listed = ", ".join(f'"{f}"' for f in new)
+                text = (
+                    "no new finalizers can be added if the object is being deleted, "
+                    f"found new finalizers []string{{{listed}}}"
+                )
+                found.append(errors.not_allowed("metadata.finalizers", text))
+        if found:
+            raise errors.invalid(kind.group_kind, before["name"], found)
+
+    # --- shared steps ---
+
+    def _managed(
+        self, kind: Kind, old: Object | None, body: Object, options: WriteOptions, subresource: str
+    ) -> Object:
+        return ssa.update(
+            kind.schema,
+            old,
+            body,
+            manager=options.manager,
+            now=self._clock.now(),
+            subresource=subresource,
+            reset=self._reset(kind, subresource),
+            versions=self._versions(kind),
+        )
+
+    def _reset(self, kind: Kind, subresource: str) -> ssa.FieldSet:
+        return ssa.resets(kind.group_kind, subresource, has_status=kind.has_status)
+
+    def _versions(self, kind: Kind) -> Mapping[str, Schema] | None:
+        if not kind.custom:
+            return None
+        return self._registry.schemas(kind)
+
+    def _validate(self, kind: Kind, body: Object, old: Object | None) -> None:
+        found: list[Cause] = list(validation.metadata(kind.gvk.kind, body["metadata"]))
+        if kind.collection == crds.COLLECTION:
+            found += crds.problems(body)
+        else:
+            found += validation.check(kind.schema, body, custom=kind.custom)
+        if not kind.custom:
+            found += strategies.selects_itself(kind, body)
+            if old is not None:
+                found += strategies.immutable(kind, old, body)
+        if found:
+            raise errors.invalid(kind.group_kind, body["metadata"].get("name", ""), found)
+
+    def finalize(self, target: Target, body: Object) -> Written:
+        """`namespaces/finalize`: only spec.finalizers may change."""
+        intake.identify(target.kind, target.namespace, body, target.name)
+        entry = self._existing(target)
+        wanted = (body.get("spec") or {}).get("finalizers")
+        changed = copy.deepcopy(entry.object)
+        changed["spec"] = {"finalizers": wanted} if wanted else {}
+        if is_finished(changed):
+            self._store.remove(target.kind.collection, entry.key)
+            return Written(changed)
+        written = self._store.put(target.kind.collection, entry.key.namespace, changed)
+        return Written(written.object)
+
+    # --- for controllers of this server ---
+
+    def rewrite(self, kind: Kind, entry: Entry, change: Callable[[Object], Any], manager: str) -> None:
+        """Lets a controller change a stored object, past validation, on whatever endpoint."""
+        body = copy.deepcopy(entry.object)
+        change(body)
+        options = WriteOptions(manager)
+        body = ssa.update(kind.schema, entry.object, body, manager=options.manager, now=self._clock.now())
+        if same(entry.object, body):
+            return
+        if is_finished(body):
+            self._store.remove(kind.collection, entry.key)
+        else:
+            self._store.put(kind.collection, entry.key.namespace, body)
+
+
+_SERVER_OWNED = (
+    "uid",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "generation",
+    "selfLink",
+    "generateName",
+)
+
+
+def is_finished(body: Object) -> bool:
+    """Whether an object is being deleted and nothing holds it any more."""
+    meta = body["metadata"]
+    if not meta.get("deletionTimestamp") or meta.get("finalizers"):
+        return False
+    holds = body.get("kind") == "Namespace" and body.get("apiVersion") == "v1"
+    if holds and (body.get("spec") or {}).get("finalizers"):
+        return False
+    return not meta.get("deletionGracePeriodSeconds")
+
+
+def _random_name() -> str:
+    return "".join(secrets.choice(NAME_CHARACTERS) for _ in range(5))
