@@ -1,0 +1,22 @@
+"""CEL: text to checked programs over plain JSON values. The only door to celpy, lark and re2."""
+
+from rulesengine.cel import types, values
+from rulesengine.cel.check import Problem
+from rulesengine.cel.codes import CODES
+from rulesengine.cel.program import CompileError, Env, Program, compile  # noqa: A004 - CEL's own word
+from rulesengine.cel.types import Type
+from rulesengine.cel.values import to_json, to_text
+
+__all__ = [
+    "CODES",
+    "CompileError",
+    "Env",
+    "Problem",
+    "Program",
+    "Type",
+    "compile",
+    "to_json",
+    "to_text",
+    "types",
+    "values",
+]

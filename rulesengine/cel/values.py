@@ -1,0 +1,242 @@
+"""CEL values in Python: JSON values as they are, and the few kinds that JSON has not.
+
+None, bool, int (64 bit), float, str, bytes, list and dict stand for themselves. `type(v) is
+int` tells an int from a bool and from UInt everywhere.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+from rulesengine.core.errors import EvaluationError
+
+INT_MIN, INT_MAX, UINT_MAX = -(2**63), 2**63 - 1, 2**64 - 1
+SECOND = 1_000_000_000
+
+
+class UInt:
+    """An unsigned 64-bit integer; equal and hashed like its number, and no Python int."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: int) -> None:
+        if not 0 <= value <= UINT_MAX:
+            raise EvaluationError("unsigned integer overflow", reason="overflow")
+        self.value = value
+
+    def __hash__(self) -> int:
+        return hash(self.value)
+
+    def __eq__(self, other: object) -> bool:
+        return self.value == (other.value if isinstance(other, UInt) else other) and not isinstance(
+            other, bool
+        )
+
+    def __repr__(self) -> str:
+        return f"UInt({self.value})"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Timestamp:
+    """Nanoseconds since 1970 in UTC; years 1 to 9999."""
+
+    ns: int
+
+    @classmethod
+    def of(cls, when: datetime) -> Timestamp:
+        delta = when.astimezone(UTC) - _EPOCH
+        return cls((delta.days * 86400 + delta.seconds) * SECOND + delta.microseconds * 1000)
+
+    @property
+    def when(self) -> datetime:
+        """In UTC, to the microsecond."""
+        return _EPOCH + timedelta(seconds=self.ns // SECOND, microseconds=self.ns % SECOND // 1000)
+
+    def __str__(self) -> str:
+        fraction = f"{self.ns % SECOND:09d}".rstrip("0")
+        when = self.when
+        text = f"{when.year:04d}-{when.month:02d}-{when.day:02d}T{when.hour:02d}:{when.minute:02d}:{when.second:02d}"
+        return f"{text}.{fraction}Z" if fraction else f"{text}Z"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Duration:
+    """Nanoseconds."""
+
+    ns: int
+
+    def __str__(self) -> str:
+        sign, ns = ("-", -self.ns) if self.ns < 0 else ("", self.ns)
+        fraction = f"{ns % SECOND:09d}".rstrip("0")
+        return f"{sign}{ns // SECOND}{'.' + fraction if fraction else ''}s"
+
+
+class Optional:
+    """A value or none; `optional.of(null)` is not none."""
+
+    __slots__ = ("has", "value")
+
+    def __init__(self, value: Any, *, has: bool = True) -> None:
+        self.has = has
+        self.value = value
+
+
+NONE: Final = Optional(None, has=False)
+
+
+@dataclass(frozen=True, slots=True)
+class TypeValue:
+    name: str
+
+
+class _Omit:
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "omit()"
+
+
+OMIT: Final = _Omit()
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_TYPES: dict[type, str] = {
+    type(None): "null_type", bool: "bool", int: "int", UInt: "uint", float: "double", str: "string",
+    bytes: "bytes", Timestamp: "google.protobuf.Timestamp", Duration: "google.protobuf.Duration",
+    Optional: "optional_type", TypeValue: "type",
+}  # fmt: skip
+
+
+def type_of(value: Any) -> str:
+    """The name of a value's type."""
+    found = _TYPES.get(type(value))
+    if found is not None:
+        return found
+    return "map" if isinstance(value, dict) else "list" if isinstance(value, list) else "omit"
+
+
+def number_of(value: Any) -> int | float | None:
+    """The number of int, uint and double, for comparing across types; None for all else."""
+    kind = type(value)
+    if kind is int or kind is float:
+        return value  # type: ignore[no-any-return]
+    return value.value if kind is UInt else None  # type: ignore[no-any-return]
+
+
+def equals(left: Any, right: Any) -> bool:
+    """CEL's ==: numbers across types, deep, and never True for a bool and a number."""
+    a, b = number_of(left), number_of(right)
+    if a is not None or b is not None:
+        return a is not None and b is not None and a == b
+    if isinstance(left, dict):
+        return isinstance(right, dict) and len(left) == len(right) and _same_map(left, right)
+    if isinstance(left, list):
+        return (
+            isinstance(right, list)
+            and len(left) == len(right)
+            and all(equals(x, y) for x, y in zip(left, right, strict=True))
+        )
+    if isinstance(left, Optional):
+        if not isinstance(right, Optional) or left.has != right.has:
+            return False
+        return not left.has or equals(left.value, right.value)
+    return type(left) is type(right) and bool(left == right)
+
+
+def _same_map(left: dict[Any, Any], right: dict[Any, Any]) -> bool:
+    for key in left:
+        found, value = lookup(right, key)
+        if not found or not equals(left[key], value):
+            return False
+    return True
+
+
+def lookup(mapping: dict[Any, Any], key: Any) -> tuple[bool, Any]:
+    """Whether a map has a key, and the value: 1, 1u and 1.0 are one key, true is another."""
+    if type(key) is bool or not mapping:
+        for each in mapping:
+            if each is key:
+                return True, mapping[each]
+        return False, None
+    if key in mapping:
+        if type(key) is str:
+            return True, mapping[key]
+        for each in mapping:
+            if type(each) is not bool and each == key:
+                return True, mapping[each]
+    return False, None
+
+
+def compare(left: Any, right: Any) -> int:
+    """-1, 0 or 1; raises for types that have no order."""
+    a, b = number_of(left), number_of(right)
+    if (a is None or b is None) and (type(left) is not type(right) or type(left) not in _ORDERED):
+        raise no_overload()
+    x, y = (left, right) if a is None else (a, b)
+    return (x > y) - (x < y)
+
+
+_ORDERED = frozenset({bool, str, bytes, Timestamp, Duration})
+
+
+def no_overload() -> EvaluationError:
+    return EvaluationError("no such overload", reason="type")
+
+
+def to_json(value: Any) -> Any:
+    """A value as it stands in a template: opaque ones as text, none and omit() as OMIT."""
+    kind = type(value)
+    if kind in (str, int, bool, type(None), float):
+        return value
+    if isinstance(value, dict):
+        found = {(k if type(k) is str else to_text(k)): to_json(v) for k, v in value.items()}
+        return {k: v for k, v in found.items() if v is not OMIT}
+    if isinstance(value, list):
+        return [each for each in map(to_json, value) if each is not OMIT]
+    if kind is UInt:
+        return value.value
+    if kind is bytes:
+        return base64.b64encode(value).decode()
+    if kind is Optional:
+        return to_json(value.value) if value.has else OMIT
+    if value is OMIT:
+        return OMIT
+    return value.name if kind is TypeValue else str(value)
+
+
+def to_text(value: Any) -> str:
+    """As CEL's string() formats string, int, uint, bool and double."""
+    kind = type(value)
+    if kind is str:
+        return value  # type: ignore[no-any-return]
+    if kind is bool:
+        return "true" if value else "false"
+    if kind is int:
+        return str(value)
+    if kind is UInt:
+        return str(value.value)
+    if kind is float:
+        return double_text(value)
+    raise no_overload()
+
+
+def double_text(value: float) -> str:
+    """Shortest text that reads back, exponents as Go writes them (1e+21, 1e-07)."""
+    if math.isnan(value):
+        return "NaN"
+    if math.isinf(value):
+        return "+Inf" if value > 0 else "-Inf"
+    text = repr(value)
+    mantissa, _, exponent = text.partition("e")
+    magnitude = abs(value)
+    if magnitude and (magnitude < 1e-4 or magnitude >= 1e21):
+        if not exponent:
+            mantissa, _, exponent = f"{value:.17e}".partition("e")
+            mantissa = repr(float(mantissa))
+        number = int(exponent)
+        return f"{mantissa.removesuffix('.0')}e{'-' if number < 0 else '+'}{abs(number):02d}"
+    if exponent:
+        text = f"{value:.0f}" if magnitude >= 1 else f"{value:.20f}".rstrip("0")
+    return text.removesuffix(".0")
