@@ -1,9 +1,9 @@
 """Kinds that come and change while the engine runs: one watch on CRDs, identities only.
 
 An event of a CRD says that something about its group may be different. Once the group's CRDs
-are still, and if rules name the group at all, discovery and schemas of it are asked for anew,
-those who wait for a kind are woken, and the rules are compiled again. A second look follows,
-since the server publishes schemas some time after the kind itself.
+are still, and if rules name the group at all, discovery and schemas of it are asked for anew and
+those who wait for a kind are woken; where a kind is not what it was, rules that name it are
+compiled again. A second look follows, since schemas are published some time after the kind.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from typing import Any, Protocol
 from rulesengine.cache import Cache, Event, EventType, Handle, Interest
 from rulesengine.client import APIError
 from rulesengine.core.keys import RuleKey
-from rulesengine.core.kinds import GroupKind, GroupVersionKind
+from rulesengine.core.kinds import GroupKind, GroupVersionKind, ResourceType
 from rulesengine.runtime.rule_object import GROUP, RULE_KINDS
+from rulesengine.schema import Schema
 
 logger = logging.getLogger(__name__)
 
@@ -25,10 +26,13 @@ CRD = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
 
 
 class Discovery(Protocol):
+    def known(self, gvk: GroupVersionKind) -> ResourceType | None: ...
     async def refresh(self, group: str | None = None) -> None: ...
 
 
 class Schemas(Protocol):
+    def known(self, gvk: GroupVersionKind) -> Schema | None: ...
+    async def schema(self, gvk: GroupVersionKind) -> Schema | None: ...
     def invalidate(self, group: str) -> None: ...
 
 
@@ -110,13 +114,17 @@ class KindWatch:
                 logger.warning("a group could not be looked at", extra={"group": group, "error": error})
 
     async def _refresh(self, group: str) -> None:
+        kinds = tuple(self._rules.kinds_of(group))
+        before = [(self._discovery.known(gvk), self._schemas.known(gvk)) for gvk in kinds]
         await self._discovery.refresh(group)
-        if group == GROUP:
-            for gvk in RULE_KINDS:
-                self._cache.recheck(gvk)
-            return
         self._schemas.invalidate(group)
-        for gvk in self._rules.kinds_of(group):
-            self._memory.forget_kind(gvk.group_kind)
+        for gvk in RULE_KINDS if group == GROUP else kinds:
             self._cache.recheck(gvk)
-        self._rules.compile_anew(self._rules.naming(group))
+        moved = False
+        for gvk, (resource, schema) in zip(kinds, before, strict=True):
+            now = self._discovery.known(gvk)
+            if now != resource or (now is not None and await self._schemas.schema(gvk) != schema):
+                self._memory.forget_kind(gvk.group_kind)
+                moved = True
+        if moved:
+            self._rules.compile_anew(self._rules.naming(group))

@@ -162,7 +162,8 @@ def told(result: Result) -> dict[str, object]:
         counts["waits"] = len(result.plan.waits)
     if result.plan.unknowns:
         counts["unknowns"] = len(result.plan.unknowns)
-    return {"matched": result.plan.matched, **counts}
+    outcomes = " ".join(f"{count} {name}" for name, count in counts.items())
+    return {"matched": result.plan.matched, "outcomes": outcomes}
 
 
 def where(error: BaseException) -> str:

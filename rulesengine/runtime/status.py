@@ -114,7 +114,8 @@ class Statuses:
             status = wanted(controller, body, self._clock, coming)
             if status is None or stands(status, body.get("status") or {}):
                 return
-            self._written[key] = self._clock.monotonic()
+            if coming is None:  # what precedes the first write is no reason to be slow with what follows
+                self._written[key] = self._clock.monotonic()
             config = status_config(key, record.uid, status)
             raw = await self._client.apply(
                 resource,
