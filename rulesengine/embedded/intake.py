@@ -10,19 +10,21 @@ from collections.abc import Callable
 from rulesengine.core import json
 from rulesengine.core.errors import InvalidJSON
 from rulesengine.core.json import Json, Object
-from rulesengine.embedded import conform, crds, defaults
+from rulesengine.embedded import conform, crds, defaults, protobuf
 from rulesengine.embedded.errors import Refused, bad_request, media_type
 from rulesengine.embedded.kinds import Kind
 from rulesengine.embedded.validation import type_name
 from rulesengine.schema import Schema
 
-BINARY = ("application/vnd.kubernetes.protobuf", "application/cbor")
-ACCEPTED = ("application/json", "application/yaml", "application/apply-patch+yaml")
+ACCEPTED = ("application/json", protobuf.CONTENT_TYPE, "application/yaml", "application/apply-patch+yaml")
 
 
 def decode(body: bytes, content_type: str) -> Json:
     """The value of a body, JSON or YAML."""
-    if content_type.partition(";")[0].strip() in BINARY:
+    plain = content_type.partition(";")[0].strip()
+    if plain == protobuf.CONTENT_TYPE:
+        return protobuf.decode(body)
+    if plain == "application/cbor":
         raise media_type(ACCEPTED)
     try:
         return json.decode(body)
