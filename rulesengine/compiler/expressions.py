@@ -11,6 +11,8 @@ from rulesengine.compiler.splices import Splice, Unclosed, parts_of
 
 _ROOTS = "object|namespaceObject|variables|resources|ready|rule|lookups"
 BARE = re.compile(rf"(?:{_ROOTS})(?:\.\??[A-Za-z_][A-Za-z0-9_]*(?:\(\))?|\[[^\[\]]*\])+")
+_UNDEFINED = re.compile(r"undefined field '(.+)'")
+_OF_ROOT = re.compile(r"(?<![\w.?])(variables|resources)[\s.?]*$")
 _UNDECLARED = re.compile(r"undeclared reference to '(\w+)'")
 
 
@@ -53,12 +55,7 @@ def compiled(
         program = cel.compile(text, cel.Env(names), expect=expect)
     except cel.CompileError as error:
         for problem in error.problems:
-            code, message, hint = problem.code, problem.message, problem.hint
-            undeclared = _UNDECLARED.search(message)
-            if undeclared and undeclared[1] in NAMES_NOT_YET:
-                name = undeclared[1]
-                code, hint = "RE110", ""
-                message = f"name {name} ({NAMES_NOT_YET[name]}) is not supported in this version"
+            code, message, hint = _ours(text, problem)
             draft.find(
                 code,
                 message,
@@ -70,3 +67,18 @@ def compiled(
             )
         return None
     return Code(program, path, offset, of_key)
+
+
+def _ours(text: str, problem: cel.Problem) -> tuple[str, str, str]:
+    """Code, message and hint of a problem; what only this language knows is said in its words."""
+    code, message, hint = problem.code, problem.message, problem.hint
+    undeclared = _UNDECLARED.search(message)
+    if undeclared and undeclared[1] in NAMES_NOT_YET:
+        name = undeclared[1]
+        return "RE110", f"name {name} ({NAMES_NOT_YET[name]}) is not supported in this version", ""
+    undefined = _UNDEFINED.search(message)
+    root = _OF_ROOT.search(text[: problem.offset])
+    if undefined and root:
+        missing, what = {"variables": ("RE321", "variable"), "resources": ("RE323", "resource")}[root[1]]
+        return missing, f"there is no {what} {undefined[1]}", hint
+    return code, message, hint

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from rulesengine import cel
 from rulesengine.compiler.draft import Draft
-from rulesengine.compiler.typing import record
 from rulesengine.core.kinds import GroupVersionKind
 from rulesengine.schema import Schema, builtin
 
@@ -31,7 +30,7 @@ def base(draft: Draft, source: GroupVersionKind | None) -> dict[str, cel.Type]:
 
 def with_variables(names: Mapping[str, cel.Type], variables: Mapping[str, cel.Type]) -> dict[str, cel.Type]:
     """The names and `variables` with those that are known so far."""
-    return {**names, "variables": record("variables", variables)}
+    return {**names, "variables": cel.types.record("variables", variables)}
 
 
 def _schema(draft: Draft, gvk: GroupVersionKind | None) -> Schema:

@@ -108,13 +108,16 @@ class _Writer:
 
     def _fields(self, items: tuple[tuple[str | Text, Node], ...]) -> str:
         target = self._local("{}")
+        templated = False
         for key, node in items:
             value = self._write(node)
             if isinstance(key, Text):
                 name = self._text(key.parts, key.path)
-                self.lines.append(f"if {name} in {target}: repeated()")
+                templated = True
             else:
                 name = repr(key)
+            if templated:
+                self.lines.append(f"if {name} in {target}: repeated()")
             guard = f"if {value} is not OMIT: " if self._may_drop(node) else ""
             self.lines.append(f"{guard}{target}[{name}] = {value}")
         return target

@@ -54,7 +54,7 @@ def as_text(value: Any) -> str:
         text: str = value
         return text
     if isinstance(value, cel.values.Optional):
-        value = cel.to_json(value)
+        return as_text(value.value)  # of none: null
     if value is None or value is OMIT:
         raise EvaluationError("null cannot stand within text; use orValue() or a condition", reason="type")
     if value.__class__ in _SCALARS or isinstance(value, cel.values.UInt):

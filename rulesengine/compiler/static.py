@@ -12,7 +12,6 @@ from rulesengine import cel
 from rulesengine.api import Path, named, nearest, written
 from rulesengine.compiler.draft import Draft
 from rulesengine.compiler.nodes import Broken, Constant, Fields, Items, Node, Text, Value
-from rulesengine.compiler.typing import json_kind
 from rulesengine.core.findings import Severity
 from rulesengine.core.json import Json
 from rulesengine.schema import MISSING, Schema
@@ -166,7 +165,7 @@ def _quoting(value: Json, schema: Schema) -> str:
 
 def _typed(draft: Draft, kind: cel.Type, schema: Schema, path: Path) -> None:
     """A spliced value whose type alone says that it cannot fit."""
-    found = json_kind(kind)
+    found = cel.types.json_kind(kind)
     if not found or (not schema.type and not schema.int_or_string):
         return
     if schema.int_or_string or schema.quantity:
