@@ -305,7 +305,7 @@ class Controller:
 
     def wake(self, request: Request) -> None:
         """Something it made, or waits for, changed."""
-        if self.state is State.ACTIVE or self.state is State.CLEANING:
+        if self.state is State.ACTIVE or (self.state is State.CLEANING and self.gathered):
             self.around.queue.add(request)
 
     def missed(self, request: Request) -> None:
