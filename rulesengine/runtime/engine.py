@@ -57,13 +57,14 @@ class Engine:
         self.discovery = Discovery(client, clock)
         self.schemas = OpenAPI(client, clock)
         self.cache = Cache(client, self.discovery, clock)
+        writer = client.announcing(self.cache.writing)  # so that events of our writes are known as such
         self.queue = Queue(clock, backoff=(settings.backoff_first, settings.backoff_longest))
         self.memory = Memory()
         self.waiters = Waiters()
         self.recorder = Recorder(client, clock, settings.events)
         self.rules = Rules(
             Tools(
-                client=client,
+                client=writer,
                 cache=self.cache,
                 resources=self.discovery,
                 clock=clock,
@@ -75,7 +76,7 @@ class Engine:
             )
         )
         self.statuses = Statuses(
-            client,
+            writer,
             clock,
             settings,
             self.rules.controllers,
@@ -94,7 +95,7 @@ class Engine:
         )
         self.passes = Passes(
             Executor(
-                client, Books(self.cache, self.memory), self.discovery, self.schemas, self.memory, clock
+                writer, Books(self.cache, self.memory), self.discovery, self.schemas, self.memory, clock
             ),
             DryRun(dry_run(client), self.discovery, self.schemas, clock),
             self.recorder,
