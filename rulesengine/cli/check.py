@@ -13,7 +13,9 @@ from rulesengine.cli.files import texts
 from rulesengine.compiler import compile_rule
 from rulesengine.core.errors import FindingsError, UsageError
 from rulesengine.core.findings import Finding, Severity
+from rulesengine.core.json import Object
 from rulesengine.core.kinds import GroupVersionKind, ResourceType
+from rulesengine.schema import builtin, structural
 
 Schemas = Callable[[GroupVersionKind], "schema.Schema | None"]
 Resources = Callable[[GroupVersionKind], ResourceType | None]
@@ -52,23 +54,32 @@ def _offline(files: Sequence[str]) -> tuple[Schemas, Resources]:
     for name, text in texts(files):
         for body in api.load_objects(text, name):
             if body.get("kind") == "CustomResourceDefinition":
-                custom |= schema.structural.kinds(body)
-                served |= {r.gvk: r for r in schema.structural.resources(body)}
-    builtin = {r.gvk: r for r in schema.builtin.resources()}
+                custom |= structural.kinds(body)
+                served |= {gvk: _resource(gvk, body) for gvk in structural.kinds(body)}
+    known = {resource.gvk: resource for resource in builtin.resources()}
     return (
-        lambda gvk: custom.get(gvk) or schema.builtin.schema(gvk),
-        lambda gvk: served.get(gvk) or builtin.get(gvk),
+        lambda gvk: custom.get(gvk) or builtin.schema(gvk),
+        lambda gvk: served.get(gvk) or known.get(gvk),
     )
+
+
+def _resource(gvk: GroupVersionKind, crd: Object) -> ResourceType:
+    spec = crd.get("spec", {})
+    plural = str(spec.get("names", {}).get("plural", ""))
+    return ResourceType(gvk, plural, namespaced=spec.get("scope") == "Namespaced")
 
 
 async def _from_cluster(
     models: Sequence[Any], offline: tuple[Schemas, Resources], kubeconfig: Path | None, context: str | None
 ) -> tuple[Schemas, Resources]:
     """The cluster's own kinds and schemas, for the kinds that the rules name."""
+    from rulesengine.runtime.rule_object import named_kinds  # noqa: PLC0415 - offline checks load no engine
+
     connection = await client.connect(kubeconfig=kubeconfig, context=context)
     try:
         discovery, openapi = client.Discovery(connection), client.OpenAPI(connection)
-        for gvk in {gvk for model in models for gvk in model.kinds()}:
+        specs = [model.spec.model_dump(mode="json", by_alias=True) for model in models]
+        for gvk in {gvk for spec in specs for gvk in named_kinds({"spec": spec})}:
             if await discovery.resource(gvk) is not None:
                 await openapi.schema(gvk)
         return lambda gvk: openapi.known(gvk) or offline[0](gvk), discovery.known

@@ -8,7 +8,11 @@ from typing import Any
 
 from rulesengine import api, ssa
 from rulesengine.apply import Preview
+from rulesengine.core import json
+from rulesengine.core.errors import InvalidJSON
+from rulesengine.core.json import Object
 from rulesengine.core.keys import Request
+from rulesengine.reconcile import ANNOTATION
 from rulesengine.reconcile.plan import Held, Unchanged
 from rulesengine.runtime import RuleForecast, SourceForecast
 
@@ -72,9 +76,34 @@ def _unified(preview: Preview, mask: ssa.Mask) -> str:
 
 
 def _shown(preview: Preview, mask: ssa.Mask) -> tuple[Any, Any]:
-    if not preview.tainted:
-        return preview.before, preview.after
-    return mask.object(preview.before), mask.object(preview.after)
+    before, after = preview.before, preview.after
+    if preview.tainted:
+        before, after = mask.object(before), mask.object(after)
+    return _legible(before), _legible(after)
+
+
+def _legible(found: Object | None) -> Object | None:
+    """Fields in the order people write them, and the engine's stamp in words."""
+    if found is None:
+        return None
+    first: Object = {name: found[name] for name in ("apiVersion", "kind", "metadata") if name in found}
+    meta = dict(first.get("metadata", {}))
+    if ANNOTATION in (meta.get("annotations") or {}):
+        claim = meta["annotations"][ANNOTATION]
+        meta["annotations"] = {**meta["annotations"], ANNOTATION: _stamp(claim)}
+        first["metadata"] = meta
+    return {**first, **{name: value for name, value in found.items() if name not in first}}
+
+
+def _stamp(claim: str) -> str:
+    """What a claim says, for people; text that is none stays as it is."""
+    try:
+        body = json.decode_object(claim)
+        rule, source, entry = body["rule"], body["source"], body["entry"]
+        named = "/".join(part for part in source[2:4] if part)
+        return f"(stamp: resource {entry} of {rule[0]} {rule[2]} for {source[1]} {named})"
+    except (InvalidJSON, KeyError, TypeError, IndexError):
+        return claim
 
 
 def _counts(forecasts: Sequence[RuleForecast]) -> dict[str, int]:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import sys
-from enum import Enum
+import traceback
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -20,13 +21,13 @@ from rulesengine.core.errors import FindingsError, RulesEngineError, UsageError
 OK, FINDINGS, USAGE, INTERRUPTED = 0, 1, 2, 130
 
 
-class Output(str, Enum):
+class Output(StrEnum):
     TEXT = "text"
     JSON = "json"
     YAML = "yaml"
 
 
-class LogFormat(str, Enum):
+class LogFormat(StrEnum):
     TEXT = "text"
     JSON = "json"
 
@@ -208,6 +209,15 @@ def _guarded() -> int:
     except BrokenPipeError:  # the reader of our output left, as `| head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OK
+    except Exception as error:
+        if os.environ.get("RULESENGINE_TRACEBACK"):
+            raise
+        # the message of an unexpected error may hold values of objects: its kind and place do not
+        at = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{Path(at.filename).name}:{at.lineno}"
+        print(f"error: unexpected {type(error).__name__} at {place}; this is a bug.", file=sys.stderr)
+        print("Set RULESENGINE_TRACEBACK=1 to see all of it, and report it.", file=sys.stderr)
+        return USAGE
     return OK
 
 

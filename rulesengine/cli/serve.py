@@ -12,7 +12,6 @@ from pathlib import Path
 from rulesengine import embedded
 from rulesengine.cli.state import load
 from rulesengine.client import Client
-from rulesengine.core.errors import UsageError
 
 
 def serve_api(port: int, kubeconfig: Path, files: Sequence[str]) -> int:
@@ -32,13 +31,13 @@ async def _serve(port: int, kubeconfig: Path, files: Sequence[str]) -> None:
 @asynccontextmanager
 async def serving(port: int, kubeconfig: Path, files: Sequence[str]) -> AsyncIterator[Client]:
     """A server on 127.0.0.1 with the objects of the files, a connection to it, and what to type."""
-    try:
-        async with embedded.serve(port=port, kubeconfig=kubeconfig) as running:
-            async with Client(running.server.transport()) as connection:
-                await load(connection, files)
-                sys.stdout.write(f"serving on {running.url}; its data is in memory. Try:\n")
-                sys.stdout.write(f"  export KUBECONFIG={kubeconfig.resolve()}\n  kubectl get namespaces\n")
-                sys.stdout.flush()
-                yield connection
-    except OSError as error:
-        raise UsageError(f"cannot serve on 127.0.0.1:{port}: {error.strerror}") from error
+    shown = Path.cwd() / kubeconfig
+    async with (
+        embedded.serve(port=port, kubeconfig=kubeconfig) as running,
+        Client(running.server.transport()) as connection,
+    ):
+        await load(connection, files)
+        sys.stdout.write(f"serving on {running.url}; its data is in memory. Try:\n")
+        sys.stdout.write(f"  export KUBECONFIG={shown}\n  kubectl get namespaces\n")
+        sys.stdout.flush()
+        yield connection
