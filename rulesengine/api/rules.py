@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from rulesengine.api.documents import Document, load, named, objects
 from rulesengine.api.messages import findings_of
 from rulesengine.api.models import API_VERSION, GROUP, ClusterRule, Rule, RuleModel
+from rulesengine.api.nodes import MAX_DEPTH
 from rulesengine.api.not_yet import written
 from rulesengine.api.places import Path
 from rulesengine.api.selecting import check_selectors
@@ -44,10 +45,27 @@ def rules_from(text: str | bytes, file: str) -> tuple[list[RuleModel], list[Find
 
 def rule_from_object(value: Object) -> RuleModel:
     """The model of a rule as the API server has it; raises FindingsError. Its status is not looked at."""
+    if _deeper_than(MAX_DEPTH, value.get("spec")):
+        raise FindingsError([Finding("RE005", f"values nest deeper than {MAX_DEPTH} levels", "spec")])
     model, findings = _checked(value, None)
     if model is None:
         raise FindingsError(findings)
     return model
+
+
+def _deeper_than(limit: int, value: Json) -> bool:
+    """Whether lists and mappings nest deeper; without recursion, which is what has to be kept short."""
+    level = [value]
+    for _ in range(limit):
+        level = [
+            item
+            for each in level
+            if isinstance(each, dict | list)
+            for item in (each.values() if isinstance(each, dict) else each)
+        ]
+        if not level:
+            return False
+    return True
 
 
 def in_order(findings: list[Finding]) -> list[Finding]:

@@ -39,5 +39,6 @@ CODES: Codes = {
     "RE331": ("namespace missing", "A namespaced object of a cluster-scoped source must name its namespace."),
     "RE332": ("namespace on a cluster-scoped kind", "The kind has no namespaces."),
     "RE333": ("out of reach", "A Rule reads and makes namespaced objects of its own namespace only."),
+    "RE335": ("conditions given twice", "Conditions stand in sourceStatus.conditions or in its value."),
     "RE334": ("no status", "The source's kind has no status that could be written."),
 }

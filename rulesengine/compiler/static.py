@@ -11,7 +11,7 @@ from typing import Any
 from rulesengine import cel
 from rulesengine.api import Path, named, nearest, written
 from rulesengine.compiler.draft import Draft
-from rulesengine.compiler.nodes import Broken, Constant, Fields, Items, Node, Text, Value
+from rulesengine.compiler.nodes import Broken, Constant, Fields, Items, Node, Text, Value, child
 from rulesengine.core.findings import Severity
 from rulesengine.core.json import Json
 from rulesengine.schema import MISSING, Schema
@@ -73,6 +73,7 @@ def _check(draft: Draft, node: Node, schema: Schema, *, top: bool = False) -> No
                 return
             for item in items:
                 _check(draft, item, schema.element())
+            _duplicates(draft, [_known(item, schema) for item in items], schema, path)
         case Broken():
             pass
 
@@ -98,10 +99,22 @@ def _constant(draft: Draft, value: Json, schema: Schema, path: Path, *, top: boo
         _duplicates(draft, value, schema, path)
 
 
+def _known(node: Node, schema: Schema) -> Json:
+    """What of a list's element is known beforehand and tells it from others; None: too little."""
+    if schema.list_type == "map":
+        keys = {key: child(node, key) for key in schema.list_keys}
+        if isinstance(node, Fields) and any(not isinstance(key, str) for key, _ in node.items):
+            return None
+        if all(each is None or isinstance(each, Constant) for each in keys.values()):
+            return {key: each.value for key, each in keys.items() if isinstance(each, Constant)}
+        return None
+    return node.value if isinstance(node, Constant) else None
+
+
 def _duplicates(draft: Draft, value: list[Any], schema: Schema, path: Path) -> None:
     seen: list[Any] = []
     for index, item in enumerate(value):
-        if schema.list_type == "set":
+        if schema.list_type == "set" and item is not None:
             identity: Any = item
         elif schema.list_type == "map" and isinstance(item, dict):
             identity = [item.get(key, schema.key_defaults.get(key)) for key in schema.list_keys]
@@ -165,13 +178,16 @@ def _quoting(value: Json, schema: Schema) -> str:
 
 def _typed(draft: Draft, kind: cel.Type, schema: Schema, path: Path) -> None:
     """A spliced value whose type alone says that it cannot fit."""
+    if kind.kind == "optional":
+        kind = kind.params[0]
     found = cel.types.json_kind(kind)
     if not found or (not schema.type and not schema.int_or_string):
         return
     if schema.int_or_string or schema.quantity:
         fits = found in ("string", "integer") or (schema.quantity and found == "number")
     else:
-        fits = found == schema.type or (schema.type == "number" and found == "integer")
+        numbers = ("integer", "number")  # a double may well be whole
+        fits = found == schema.type or (schema.type in numbers and found in numbers)
     if not fits:
         hint = (
             "write string(…)" if schema.type == "string" and found in ("integer", "number", "boolean") else ""

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rulesengine import api, compiler, schema
-from rulesengine.core.errors import FindingsError
+from rulesengine.core import json
+from rulesengine.core.errors import EvaluationError, FindingsError
 from rulesengine.core.findings import Finding
 
 ROOT = Path(__file__).parents[2]
@@ -21,8 +22,8 @@ PIECES = [
     "${", "}", "${}", "$${", "'", '"', "'''", "\\", "{", "[", "]", ": ", "- ", "\n", "\n  ", "\t", "|", ">",
     "&a ", "*a", "!!int ", "<<: ", "? ", "#", "null", "~", "yes", "0x", "1e999", ".inf", "-1", "9" * 30,
     "é", "\u202e", "\x00", "\ud800", "\ufeff", "object", "variables.x", "resources.a.b", "resources", "ready",
-    "now", "lookups.x", "self", "omit()", "optional.none()", " + ", " && ", "==", "?", "[?", ".?", "has(", ")",
-    "(", "in", "1/0", "[1,2].map(x, x)", "r'", "b'", "`", "//", "metadata", "template", "apiVersion", "kind",
+    "now", "lookups.x", "self", "omit()", "optional.none()", " + ", " && ", "==", "?", "[?", ".?", "has(",
+    ")", "(", "in", "1/0", "[1,2].map(x, x)", "r'", "b'", "`", "//", "metadata", "template", "kind",
     "name", "spec", "for", "---\n", "a" * 300, "{" * 50, "(" * 50,
 ]  # fmt: skip
 VALUES = [
@@ -31,14 +32,45 @@ VALUES = [
 ]  # fmt: skip
 
 
+NAMES = [
+    {
+        "object": found,
+        "namespaceObject": None,
+        "variables": {},
+        "resources": {"a": found},
+        "ready": {},
+        "rule": found,
+    }
+    for found in (
+        {},
+        {"metadata": {"name": "a", "labels": {"x": None}}, "spec": {"replicas": 10**20}},
+        None,
+        [1.5],
+    )
+]
+
+
+def render(rule, names):
+    """Templates of rules that did compile give objects or evaluation errors, whatever the source is."""
+    for resource in rule.resources:
+        try:
+            body = resource.template.render(names)
+        except EvaluationError:
+            continue
+        assert json.decode(json.encode(body))["metadata"]["name"]
+
+
 def check(text):
     models, findings = api.rules_from(text, "rule.yaml")
     for model in models:
         try:
             rule = compiler.compile_rule(model, schemas=schema.builtin.schema, resources=KINDS.get)
-            findings += rule.warnings
         except FindingsError as error:
             findings += error.findings
+            continue
+        findings += rule.warnings
+        for names in NAMES:
+            render(rule, names)
     for finding in findings:
         assert isinstance(finding, Finding)
         assert finding.span is not None

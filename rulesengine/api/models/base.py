@@ -11,8 +11,7 @@ from pydantic.alias_generators import to_camel
 class Model(BaseModel):
     """Base of all models. Nothing is converted: "1" is no number, 1 is no text.
 
-    `exactly_one` and `at_most_one` name fields (as users write them) that exclude each
-    other; `forms` says in words what a text field must look like.
+    `exactly_one` names fields, as users write them, of which one and only one must be given.
     """
 
     model_config = ConfigDict(
@@ -26,8 +25,6 @@ class Model(BaseModel):
     )
 
     exactly_one: ClassVar[tuple[tuple[str, ...], ...]] = ()
-    at_most_one: ClassVar[tuple[tuple[str, ...], ...]] = ()
-    forms: ClassVar[dict[str, str]] = {}
 
 
 def keyed(field: str) -> dict[str, Any]:

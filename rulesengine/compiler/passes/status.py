@@ -20,6 +20,9 @@ def run(draft: Draft) -> None:
         return
     parser = Parser(draft, draft.names)
     _has_status(draft)
+    if spec.conditions and "conditions" in (spec.value or {}):
+        path = (*PATH, "value", "conditions")
+        draft.find("RE335", "sourceStatus has conditions already", path, "keep one of them", of_key=True)
     value = {}
     for field, body in (spec.value or {}).items():
         path = (*PATH, "value", field)

@@ -170,7 +170,8 @@ def test_a_name_of_a_later_version_says_so():
 
 def test_unknown_kinds_are_not_held_against_a_template():
     """Their schema may come later."""
-    spec = "  resources:\n  - name: a\n    template: {apiVersion: x.io/v1, kind: Foo, metadata: {name: a}, z: [1]}\n"
+    template = "{apiVersion: x.io/v1, kind: Foo, metadata: {name: a, namespace: b}, any: [1]}"
+    spec = f"  resources:\n  - name: a\n    template: {template}\n"
     assert compiled(spec).resources[0].gvk.kind == "Foo"
 
 
