@@ -55,6 +55,8 @@ def digest(value: Json) -> bytes:
 
 def same(left: Json, right: Json) -> bool:
     """Equality that tells True from 1 and 1 from 1.0, at any depth."""
+    if left is right:
+        return True
     kind = type(left)
     if kind is not type(right):
         return False

@@ -15,7 +15,7 @@ from rulesengine.core.json import Object
 from rulesengine.schema import Schema
 from rulesengine.ssa.compare import equal
 from rulesengine.ssa.conflicts import Conflicted, conflicted
-from rulesengine.ssa.fieldset import FieldSet, Tree, difference, intersection, named, union, without
+from rulesengine.ssa.fieldset import FieldSet, Tree, difference, intersection, lost, named, union, without
 from rulesengine.ssa.last_applied import LastApplied
 from rulesengine.ssa.managers import (
     APPLY,
@@ -80,7 +80,7 @@ def apply(
     after = marks.renewed(outcome)
     if live is not None and same_but_times(live, after):
         return Applied(copied(live), changed=False)
-    return Applied(after, changed=True)
+    return Applied(copied(after), changed=True)
 
 
 class _Operation:
@@ -110,10 +110,13 @@ class _Operation:
         after = merged(schema, before, self._config)
         if mine is not None:
             after = self._pruned(after, managers, mine)
-        self.contested = managers.lose(Changes(self._shapes, before, after, self._reset), self._who)
+        changes = Changes(self._shapes, before, after, self._reset)
+        self.contested = managers.lose(changes, self._who)
         if self.contested and not force:
             return conflicted(self.contested)
-        self._enter(managers, moved=live is None or not equal(before, after))
+        own = changes.at(version)
+        moved = live is None or bool(own and (own.written or own.removed)) or not equal(before, after)
+        self._enter(managers, moved=moved)
         return with_managers(after, managers)
 
     def _pruned(self, after: Object, managers: Managers, mine: Owned) -> Object:
@@ -123,11 +126,27 @@ class _Operation:
         go as a whole; nothing goes that the manager did not set.
         """
         schema = self._shapes.at(mine.version)
+        if schema is None:
+            return after
+        versions = {each.version for _, each in managers}
+        if any(self._shapes.at(version) is not schema for version in versions):
+            return self._pruned_across(after, schema, mine, managers)
+        rest = mine.fields
+        for _, each in managers:
+            rest = difference(rest, each.fields)
+        if not rest:
+            return after
+        others: Tree = {}
+        for _, each in managers:
+            others = union(others, each.fields)
+        pruned: Object = removed(schema, after, lost(schema, mine.fields, others)) or {}
+        return pruned
+
+    def _pruned_across(self, after: Object, schema: Schema, mine: Owned, managers: Managers) -> Object:
+        """The same where versions differ in what they share: each puts back what is held in it."""
         held: dict[str, Tree] = {mine.version: {}}  # the pruned version comes first
         for _, each in managers:
             held[each.version] = union(held.get(each.version, {}), each.fields)
-        if schema is None or (len(held) == 1 and not difference(mine.fields, held[mine.version])):
-            return after
         last = named(schema, mine.fields)
         rest = removed(schema, after, last) or {}
         for version, fields in held.items():

@@ -43,6 +43,8 @@ def compare(schema: Schema, before: Object, after: Object) -> Comparison:
 
 def equal(left: Json, right: Json) -> bool:
     """Equality as the server has it: numbers by value, booleans are no numbers."""
+    if left is right:
+        return True
     if type(left) is dict:
         return (
             type(right) is dict
@@ -56,6 +58,8 @@ def equal(left: Json, right: Json) -> bool:
 
 def _value(schema: Schema, element: str, before: Json, after: Json, found: Comparison) -> None:
     """Compares the values at one element, entering what differs into `found`."""
+    if before is after:
+        return
     if before is _ABSENT:
         found.added[element] = every(schema, after)
     elif after is _ABSENT:
@@ -111,6 +115,8 @@ def _maps(schema: Schema, before: Object, after: Object, found: Comparison) -> N
     properties = schema.properties
     for key, old in before.items():
         new = after.get(key, _ABSENT)
+        if new is old:
+            continue
         if type(old) is str and type(new) is str:
             if old != new:
                 found.modified["f:" + key] = {}

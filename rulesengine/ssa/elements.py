@@ -6,6 +6,7 @@ server writes the JSON inside them with Go's encoder, which escapes `&`, `<` and
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from rulesengine.core import json
@@ -16,6 +17,7 @@ from rulesengine.schema import Schema
 _ESCAPED = str.maketrans(
     {"&": "\\u0026", "<": "\\u003c", ">": "\\u003e", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 )
+_SIMPLE = re.compile(r"[A-Za-z0-9 _./:=@,+-]*").fullmatch  # what JSON writes as it is
 _MISSING = object()
 
 
@@ -27,15 +29,21 @@ def of_item(schema: Schema, item: Json) -> str:
     """The element that identifies an item of a set or keyed list. Raises Unidentified."""
     if schema.list_type == "set":
         return "v:" + text(_set_item(item))
+    keys = schema.list_keys
+    if len(keys) == 1 and type(item) is dict:  # nearly every list; the same text as below, quicker
+        value = item.get(keys[0])
+        if type(value) is str and _SIMPLE(value):
+            return f'k:{{"{keys[0]}":"{value}"}}'
     return "k:" + text(dict(sorted(_keys(schema, item))))
 
 
 def _set_item(item: Json) -> Json:
     if item is None:
         raise Unidentified("associative list without keys has an element that's an explicit null")
-    if isinstance(item, dict | list):
-        kind = "map" if isinstance(item, dict) else "list"
-        raise Unidentified(f"associative list without keys has an element that's a {kind} type")
+    if isinstance(item, dict):
+        raise Unidentified("associative list without keys has an element that's a map type")
+    if isinstance(item, list):
+        raise Unidentified("not supported: associative list with lists as elements")
     return item
 
 
@@ -62,6 +70,8 @@ def _keys(schema: Schema, item: Json) -> list[tuple[str, Json]]:
 
 def text(value: Json) -> str:
     """JSON as the server writes it inside a path element."""
+    if type(value) is str and _SIMPLE(value):
+        return f'"{value}"'
     return json.encode(value).decode().translate(_ESCAPED)
 
 

@@ -176,19 +176,40 @@ def named(schema: Schema | None, tree: Tree) -> Tree:
     return grown
 
 
+def lost(schema: Schema | None, left: Tree, right: Tree) -> Tree:
+    """`named(left)` less `named(right)`."""
+    rest: Tree = {}
+    for element, node in left.items():
+        if element == SELF:
+            continue
+        other = right.get(element)
+        if other is node:
+            continue
+        below = _below(schema, element)
+        declared = schema is not None and element[:2] == "f:" and element[2:] in schema.properties
+        mine = is_member(node) or declared
+        if other is None:
+            children = named(below, node)
+            children.pop(SELF, None)
+        else:
+            children = lost(below, node, other)
+            mine = mine and not (is_member(other) or declared)
+        kept = made(children, member=mine)
+        if kept is not None:
+            rest[element] = kept
+    return rest
+
+
 def settled(schema: Schema | None, tree: Tree) -> Tree:
     """The set as the present schema has it: what became atomic is owned as a whole."""
     changed: Tree = {}
     for element, node in tree.items():
-        if not node or element == SELF:
+        below = _below(schema, element) if node else None
+        if below is None:
             continue
-        below = _below(schema, element)
-        atomic = below is not None and any(
-            (each[0] == "f" and below.map_type == "atomic")
-            or (each[0] != "f" and each != SELF and below.list_type == "atomic")
-            for each in node
-        )
-        now = {} if atomic else settled(below, node)
+        first = next((each for each in node if each != SELF), SELF)
+        kind = below.map_type if first[0] == "f" else below.list_type
+        now = {} if kind == "atomic" and first != SELF else settled(below, node)
         if now is not node:
             changed[element] = now
     return tree | changed if changed else tree

@@ -12,10 +12,9 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
-from rulesengine.core.json import Object
+from rulesengine.core.json import Object, same
 from rulesengine.ssa.elements import quoted
 from rulesengine.ssa.fieldset import Tree, difference, intersection, settled, union
-from rulesengine.ssa.merge import copied
 from rulesengine.ssa.versions import Changes, Shapes
 
 APPLY: Final = "Apply"
@@ -147,7 +146,7 @@ def _entry(who: ManagerId, owned: Owned) -> Object:
     entry: Object = {"manager": who.manager, "operation": who.operation, "apiVersion": owned.version}
     if owned.time:
         entry["time"] = owned.time
-    entry |= {"fieldsType": "FieldsV1", "fieldsV1": copied(owned.fields)}
+    entry |= {"fieldsType": "FieldsV1", "fieldsV1": owned.fields}
     if who.subresource:
         entry["subresource"] = who.subresource
     return entry
@@ -196,7 +195,10 @@ def with_managers(obj: Object, managers: Managers) -> Object:
 def same_but_times(before: Object, after: Object) -> bool:
     """Whether two objects differ in nothing but when their managers last wrote."""
     first, second = (_untimed(each) for each in (before, after))
-    return first == second and without_managers(before) == without_managers(after)
+    if first != second:
+        return False
+    old, new = without_managers(before), without_managers(after)
+    return old == new and same(old, new)
 
 
 def _untimed(obj: Object) -> list[Object]:

@@ -1,56 +1,63 @@
 """Merging an apply configuration into a live value, and taking fields out of a value.
 
-Neither changes what it is given; results share nothing with live or the configuration.
+Neither changes what it is given. Results share every part that stayed as it was, which is
+most of an object most of the time: whoever compares afterwards sees that by identity, and
+whoever hands a result out copies it once (`copied`).
 """
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
-from rulesengine.core.json import Json, Object
+from rulesengine.core import json
+from rulesengine.core.json import Json, Object, same
 from rulesengine.schema import Schema
 from rulesengine.ssa.elements import of_item
 from rulesengine.ssa.fieldset import Tree, is_member
 from rulesengine.ssa.ownership import is_list, is_map
 
+_ABSENT: Any = object()
 _TWICE: Any = object()  # in the place of items that live has more than once: none of them is merged
 
 
-def copied(value: Json) -> Json:
-    """A value that shares no container with the original."""
-    if type(value) is dict:
-        return {key: copied(each) for key, each in value.items()}
-    if type(value) is list:
-        return [copied(each) for each in value]
-    return value
+def copied(obj: Object) -> Object:
+    """An object that shares no container with the original."""
+    return json.decode_object(json.encode(obj))
 
 
 def merged(schema: Schema, live: Json, config: Json) -> Json:
-    """The live value with what `config` says."""
+    """The live value with what `config` says; `live` itself where that changes nothing."""
     if is_map(schema, config):
-        return _maps(schema, live if type(live) is dict else {}, config)
+        return _maps(schema, live if type(live) is dict else {}, config, live)
     if is_list(schema, config):
-        return _lists(schema, live if type(live) is list else [], config)
-    if (
-        config is None
-        and live
-        and (is_map(schema, live) or (schema.type == "array" and is_list(schema, live)))
-    ):
-        return copied(live)  # a null takes nothing from a shared container
-    return copied(config)
+        result = _lists(schema, live if type(live) is list else [], config)
+        return live if result == [] == live else result
+    if config is None:
+        shared = is_map(schema, live) or (schema.type == "array" and is_list(schema, live))
+        return live if live and shared else None  # a null takes nothing from a shared container
+    return live if same(live, config) else config
 
 
-def _maps(schema: Schema, live: Object, config: Object) -> Object:
-    result = {}
-    for key, value in live.items():
-        if key in config:
-            result[key] = merged(schema.child(key) or Schema.ANY, value, config[key])
-        else:
-            result[key] = copied(value)
+def _maps(schema: Schema, live: Object, config: Object, original: Json) -> Object:
+    result = live
+    properties = schema.properties
     for key, value in config.items():
-        if key not in live:
-            result[key] = copied(value)
-    return result
+        old = live.get(key, _ABSENT)
+        if old is _ABSENT:
+            new = value
+        elif type(value) is str:
+            if value == old:
+                continue
+            new = value
+        else:
+            new = merged(properties.get(key) or schema.child(key) or Schema.ANY, old, value)
+            if new is old:
+                continue
+        if result is live:
+            result = dict(live)
+        result[key] = new
+    return result if type(original) is dict else dict(result)
 
 
 def _lists(schema: Schema, live: list[Json], config: list[Json]) -> list[Json]:
@@ -61,14 +68,13 @@ def _lists(schema: Schema, live: list[Json], config: list[Json]) -> list[Json]:
     the item they precede there, unless live-only ones are still to be taken.
     """
     items = schema.items or Schema.ANY
+    places = [of_item(schema, each) for each in live]
     wanted = {of_item(schema, each): each for each in config}
     order = list(wanted)
     present: dict[str, Json] = {}
-    for each in live:
-        element = of_item(schema, each)
+    for element, each in zip(places, live, strict=True):
         present[element] = each if element not in present else _TWICE
     shared = [element for element in order if element in present]
-    places = [of_item(schema, each) for each in live]
 
     result: list[Json] = []
     taken: set[str] = set()
@@ -77,7 +83,7 @@ def _lists(schema: Schema, live: list[Json], config: list[Json]) -> list[Json]:
     def take(element: str) -> None:
         old = present.get(element, _TWICE)
         new = wanted[element]
-        result.append(copied(new) if old is _TWICE else merged(items, old, new))
+        result.append(new if old is _TWICE else merged(items, old, new))
         taken.add(element)
 
     while left < len(places) or right < len(order):
@@ -91,7 +97,7 @@ def _lists(schema: Schema, live: list[Json], config: list[Json]) -> list[Json]:
             continue
         if left < len(places):
             if places[left] not in wanted:
-                result.append(copied(live[left]))
+                result.append(live[left])
                 left += 1
                 continue
             if places[left] in taken:
@@ -101,7 +107,8 @@ def _lists(schema: Schema, live: list[Json], config: list[Json]) -> list[Json]:
                 following += 1
             take(order[right])
             right += 1
-    return result
+    same_items = len(result) == len(live) and all(map(operator.is_, result, live))
+    return live if same_items else result
 
 
 def removed(schema: Schema, value: Json, fields: Tree) -> Json:
@@ -111,9 +118,9 @@ def removed(schema: Schema, value: Json, fields: Tree) -> Json:
         for key, each in value.items():
             node = fields.get("f:" + key)
             if node is None:
-                kept[key] = copied(each)
+                kept[key] = each
             elif not is_member(node):
-                kept[key] = removed(schema.child(key) or Schema.ANY, each, node)
+                kept[key] = removed(schema.properties.get(key) or schema.child(key) or Schema.ANY, each, node)
         return kept or None
     if is_list(schema, value):
         items = schema.items or Schema.ANY
@@ -121,8 +128,8 @@ def removed(schema: Schema, value: Json, fields: Tree) -> Json:
         for each in value:
             node = fields.get(of_item(schema, each))
             if node is None:
-                rest.append(copied(each))
+                rest.append(each)
             elif not is_member(node):
                 rest.append(removed(items, each, node))
         return rest or None
-    return copied(value)
+    return value

@@ -41,33 +41,33 @@ def unchanged(prepared: Prepared, schema: Schema, live: Object, manager: str, su
 
 
 def _in_map(plan: MapPlan, live: Json) -> bool:
-    if type(live) is not dict or not plan.texts.items() <= live.items():
+    if plan.whole is not None and plan.whole == live:
+        return True
+    if type(live) is not dict or not plan.sure.items() <= live.items():
         return False
-    get = live.get
-    for key, value in plan.plain.items():
-        if get(key) != value:
-            return False
-    for key, value in plan.values.items():
-        if not same(value, get(key)):
-            return False
     for key, below in plan.maps:
-        if not _in_map(below, get(key)):
+        if not _in_map(below, live.get(key)):
             return False
-    return all(_in_list(items, get(key)) for key, items in plan.lists)
+    for key, items in plan.lists:
+        if not _in_list(items, live.get(key)):
+            return False
+    return not plan.values or all(same(value, live.get(key)) for key, value in plan.values.items())
 
 
 def _in_list(plan: ListPlan, live: Json) -> bool:
     """Every wanted item once, in the wanted relative order, and containing what is wanted of it."""
+    if plan.whole is not None and plan.whole == live:
+        return True
     if type(live) is not list:
         return False
-    wanted, items, keys, defaults = plan.identities, plan.items, plan.keys, plan.defaults
+    wanted, keys, defaults = plan.identities, plan.keys, plan.defaults
     position, count = 0, len(wanted)
     for item in live:
         if keys and type(item) is not dict:
             return False
         found = identity(item, keys, defaults)
         if position < count and found == wanted[position] and type(found) is type(wanted[position]):
-            below = items[position]
+            below = plan.items[position]
             if isinstance(below, Exactly):
                 if not same(below.value, item):
                     return False

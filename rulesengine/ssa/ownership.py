@@ -66,6 +66,9 @@ def _map(schema: Schema, value: Object) -> Tree:
     tree: Tree = {}
     properties = schema.properties
     for key, each in value.items():
+        if type(each) is str:  # a leaf whatever the schema
+            tree["f:" + key] = {}
+            continue
         declared = properties.get(key)
         below = declared if declared is not None else schema.child(key) or Schema.ANY
         node = _node(below, each)

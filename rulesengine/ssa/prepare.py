@@ -22,12 +22,13 @@ from rulesengine.ssa.ownership import is_list, is_map, stripped
 class MapPlan:
     """What a map must contain, by how it is compared.
 
-    `texts` are strings (nothing else equals a string), `values` other scalars and atomic
-    parts, compared by type too; `plain` atomic parts hold nothing but strings inside.
+    `sure` are scalars and atomic parts for which Python's `==` is the server's equality;
+    `values` are those where it could take True for 1. `whole` is the map itself where `==`
+    is sure for everything in it: then equal maps need no further look.
     """
 
-    texts: Object
-    plain: Object
+    whole: Object | None
+    sure: Object
     values: Object
     maps: tuple[tuple[str, MapPlan], ...]
     lists: tuple[tuple[str, ListPlan], ...]
@@ -44,6 +45,7 @@ class Exactly:
 class ListPlan:
     """The items a keyed list or set must contain, in this relative order."""
 
+    whole: list[Json] | None
     keys: tuple[str, ...]  # none: a set
     defaults: tuple[Json, ...]
     identities: tuple[Any, ...]
@@ -90,42 +92,48 @@ def prepare(schema: Schema, desired: Object, *, reset: FieldSet | None = None) -
 
 def _map(schema: Schema, value: Object) -> _Walked:
     tree: Tree = {}
-    texts: Object = {}
-    plain: Object = {}
+    sure: Object = {}
     values: Object = {}
     maps: list[tuple[str, MapPlan]] = []
     lists: list[tuple[str, ListPlan]] = []
+    whole = True
     properties = schema.properties
     for key, each in value.items():
         declared = properties.get(key)
         kind = type(each)
         if kind is str:
-            texts[key] = each
-            node: Tree = {}
-        elif kind is dict or kind is list:
-            below = declared if declared is not None else schema.child(key) or Schema.ANY
-            if kind is dict and is_map(below, each):
-                node, map_plan = _map(below, each)
-                maps.append((key, map_plan))
-                if not node and declared is not None and each:
-                    continue
-            elif kind is list and is_list(below, each):
-                node, list_plan = _list(below, each)
-                lists.append((key, list_plan))
-                if not node and declared is not None:
-                    continue
-            else:
-                (plain if _texts_only(each) else values)[key] = each
-                node = {}
-            if node and declared is None:
-                node[SELF] = {}
-        elif each is None:
+            sure[key] = each
+            tree["f:" + key] = {}
+            continue
+        if each is None:
             raise _Inconclusive
+        below = declared if declared is not None else schema.child(key) or Schema.ANY
+        node: Tree = {}
+        if kind is dict and is_map(below, each):
+            node, map_plan = _map(below, each)
+            maps.append((key, map_plan))
+            whole = whole and map_plan.whole is not None
+        elif kind is list and is_list(below, each):
+            node, list_plan = _list(below, each)
+            lists.append((key, list_plan))
+            whole = whole and list_plan.whole is not None
+        elif _sure(below, each):
+            sure[key] = each
         else:
             values[key] = each
-            node = {}
+        if node:
+            if declared is None:
+                node[SELF] = {}
+        elif declared is not None and _owns_nothing(below, each):
+            continue
         tree["f:" + key] = node
-    return tree, MapPlan(texts, plain, values, tuple(maps), tuple(lists))
+    whole = whole and not values
+    return tree, MapPlan(value if whole else None, sure, values, tuple(maps), tuple(lists))
+
+
+def _owns_nothing(schema: Schema, value: Json) -> bool:
+    """Whether a value in which nothing is owned is not owned itself either: an empty map is."""
+    return (bool(value) and is_map(schema, value)) or is_list(schema, value)
 
 
 def _list(schema: Schema, value: list[Json]) -> tuple[Tree, ListPlan]:
@@ -135,6 +143,7 @@ def _list(schema: Schema, value: list[Json]) -> tuple[Tree, ListPlan]:
     keys = schema.list_keys if schema.list_type == "map" else ()
     defaults = tuple(schema.key_defaults.get(key) for key in keys)
     items = schema.items or Schema.ANY
+    whole = True
     for each in value:
         element = of_item(schema, each)
         if element in tree:
@@ -143,14 +152,16 @@ def _list(schema: Schema, value: list[Json]) -> tuple[Tree, ListPlan]:
         plan: MapPlan | Exactly | None = None
         if keys and is_map(items, each):
             node, plan = _map(items, each)
+            whole = whole and plan.whole is not None
             if node:
                 node[SELF] = {}
-        elif keys:
-            plan = Exactly(each)
+        else:
+            plan = Exactly(each) if keys else None
+            whole = whole and _sure(items, each)
         tree[element] = node
         identities.append(identity(each, keys, defaults))
         plans.append(plan)
-    return tree, ListPlan(keys, defaults, tuple(identities), tuple(plans))
+    return tree, ListPlan(value if whole else None, keys, defaults, tuple(identities), tuple(plans))
 
 
 def identity(item: Json, keys: tuple[str, ...], defaults: tuple[Json, ...]) -> Any:
@@ -162,10 +173,22 @@ def identity(item: Json, keys: tuple[str, ...], defaults: tuple[Json, ...]) -> A
     return tuple([item.get(key, default) for key, default in zip(keys, defaults, strict=True)])
 
 
-def _texts_only(value: Json) -> bool:
-    """Whether there are only strings below: Python's `==` then cannot take True for 1."""
-    if type(value) is str:
+def _sure(schema: Schema, value: Json) -> bool:
+    """Whether `==` with what live has here is sure: both are of the one type the schema allows.
+
+    Live objects fit the schema, since the server validated them; Python takes True, 1 and
+    1.0 for equal, which only an untyped value can mix up.
+    """
+    kind = type(value)
+    if kind is str:
         return True
-    if type(value) is list:
-        return all(map(_texts_only, value))
-    return type(value) is dict and all(map(_texts_only, value.values()))
+    if kind is int:
+        return schema.type == "integer" or schema.int_or_string
+    if kind is bool:
+        return schema.type == "boolean"
+    if kind is list:
+        items = schema.items or Schema.ANY
+        return all(_sure(items, each) for each in value)
+    if kind is dict:
+        return all(_sure(schema.child(key) or Schema.ANY, each) for key, each in value.items())
+    return False

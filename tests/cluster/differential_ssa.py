@@ -175,7 +175,7 @@ def _some_list(rng: random.Random, schema: Schema, depth: int, wrong: float) -> 
 
 
 def _anything(rng: random.Random, depth: int) -> Value:
-    choices: list[Callable[[], Value]] = [lambda: 1, lambda: True, lambda: "a", lambda: 1.0]
+    choices: list[Callable[[], Value]] = [lambda: 1, lambda: True, lambda: "a", lambda: 1.5]
     if depth < 3:
         choices += [
             lambda: {key: _anything(rng, depth + 1) for key in ("p", "q") if rng.random() < 0.5},
@@ -571,7 +571,9 @@ class Run:
             listed = before["metadata"].get("managedFields") if given is None else given
             after = without_managers(answer)
             if not subresource and "status" in patch:  # restored later, and compared before that
-                after = after | {"status": _patched(before.get("status"), patch["status"])}
+                kept = {key: each for key, each in before.items() if key == "status"}
+                rest = {key: each for key, each in after.items() if key != "status"}
+                after = rest | _patched(kept, {"status": patch["status"]})
             if listed is not None:
                 after = after | {"metadata": {**after["metadata"], "managedFields": listed}}
             expected = ssa.update(
@@ -695,6 +697,9 @@ class Run:
         moved = (
             before is None or answer["metadata"]["resourceVersion"] != before["metadata"]["resourceVersion"]
         )
+        if self.target.has_status and not subresource:
+            after = {key: each for key, each in after.items() if key != "status"}
+            after |= {key: each for key, each in answer.items() if key == "status"}
         if not moved:  # whatever was computed, it must come to the same once defaults are in
             thing = self.target.name == "Thing"
             after = ssa.keep_times(before, after) if thing else _untimed(before, after)
