@@ -1,7 +1,6 @@
 """Rules as users write them: YAML with positions, models, CRDs. The only door to pydantic and yaml."""
 
 from rulesengine.api.codes import CODES, Codes, markdown
-from rulesengine.api.crd import crds
 from rulesengine.api.documents import Document, Loaded, load, load_objects, named
 from rulesengine.api.dump import dump
 from rulesengine.api.models import API_VERSION, GROUP, VERSION, ClusterRule, Rule, RuleModel
@@ -9,6 +8,7 @@ from rulesengine.api.not_yet import NAMES_NOT_YET, NOT_YET, written
 from rulesengine.api.places import Path
 from rulesengine.api.rules import in_order, rule_from_object, rules_from
 from rulesengine.api.shape import nearest
+from rulesengine.api.structural import crds
 
 __all__ = [
     "API_VERSION",

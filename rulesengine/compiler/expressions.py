@@ -9,11 +9,32 @@ from rulesengine.api import NAMES_NOT_YET, Path
 from rulesengine.compiler.draft import Code, Draft
 from rulesengine.compiler.splices import Splice, Unclosed, parts_of
 
-_ROOTS = "object|namespaceObject|variables|resources|ready|rule|lookups"
-BARE = re.compile(rf"(?:{_ROOTS})(?:\.\??[A-Za-z_][A-Za-z0-9_]*(?:\(\))?|\[[^\[\]]*\])+")
+_BARE = re.compile(
+    r"(object|namespaceObject|variables|resources|ready|rule)\.\??([A-Za-z_][A-Za-z0-9_]*)"
+    r"(?:\.\??[A-Za-z_][A-Za-z0-9_]*(?:\(\))?|\[[^\[\]]*\])*"
+)
+_FIELDS = {"metadata", "spec", "status", "data", "kind", "apiVersion"}
 _UNDEFINED = re.compile(r"undefined field '(.+)'")
 _OF_ROOT = re.compile(r"(?<![\w.?])(variables|resources)[\s.?]*$")
 _UNDECLARED = re.compile(r"undeclared reference to '(\w+)'")
+
+
+def reads_like_cel(draft: Draft, text: str) -> bool:
+    """Whether text that is no expression looks like one: a name of ours, and a field that it has.
+
+    Host names can begin with `object.`; so the field has to be known.
+    """
+    match = _BARE.fullmatch(text)
+    if match is None:
+        return False
+    root, first = match.groups()
+    match root:
+        case "variables":
+            return first in draft.variable_types
+        case "resources" | "ready":
+            return any(entry.name == first for entry in draft.entries)
+        case _:
+            return first in _FIELDS
 
 
 def expression(

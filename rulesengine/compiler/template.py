@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from rulesengine import cel
 from rulesengine.api import Path
 from rulesengine.compiler.draft import Code, Draft
-from rulesengine.compiler.expressions import BARE, compiled
+from rulesengine.compiler.expressions import compiled, reads_like_cel
 from rulesengine.compiler.nodes import Broken, Constant, Fields, Items, Node, Text, Value
 from rulesengine.compiler.splices import Parts, Splice, Unclosed, parts_of
 from rulesengine.core.json import Json
@@ -59,7 +59,7 @@ class Parser:
         return Items(tuple(kept), path)
 
     def _text(self, value: str, path: Path) -> Node:
-        if BARE.fullmatch(value):
+        if reads_like_cel(self.draft, value):
             hint = f"write: ${{{value}}}, or ${{'…'}} around text that is meant"
             self.draft.find("RE303", "this is text that reads like CEL", path, hint)
             return Broken(path)

@@ -174,6 +174,17 @@ def test_a_rule_from_the_cluster_keeps_server_fields_out_of_the_way():
     assert (model.uid, model.generation, model.locate(("spec",))) == ("u", 3, None)
 
 
+def test_a_rule_that_nests_too_deep_raises_a_finding():
+    """Whoever may write rules must not be able to stop the engine."""
+    (body,) = api.load_objects(RULE.format(rest="", kind="ClusterRule", more=""), "f")
+    deep = []
+    for _ in range(5000):
+        deep = [deep]
+    body["spec"]["resources"][0]["template"]["x"] = deep
+    with pytest.raises(FindingsError, match="RE005"):
+        api.rule_from_object(body)
+
+
 @pytest.mark.parametrize("body", [{}, {"kind": "Rule"}, {"kind": 3}, {"apiVersion": None, "kind": None}])
 def test_what_is_no_rule_raises_findings(body):
     """From a cluster, too, only findings come."""

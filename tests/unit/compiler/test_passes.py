@@ -161,6 +161,27 @@ def test_a_problem_within_a_block_is_at_its_character():
     assert [(line, column) for _, line, column in found] == [(15, 22)]
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("object.metadata.name", True),
+        ("object.metadata.?labels['a'].size()", True),
+        ("resources.made.data", True),
+        ("variables.x", True),
+        ("resources.example.com", False),
+        ("object.example.com", False),
+        ("variables.io", False),
+        ("the object.metadata.name", False),
+    ],
+)
+def test_text_that_reads_like_cel_is_refused_and_host_names_are_not(text, found):
+    """Somebody forgot `${}`; the message shows how it is written."""
+    spec = "  variables: [{name: x, expression: '1'}]\n" + data(f'{{a: "{text}"}}')
+    _, findings = problems(spec)
+    assert [f.code for f in findings] == (["RE303"] if found else [])
+    assert all(f"${{{text}}}" in f.hint for f in findings)
+
+
 def test_a_name_of_a_later_version_says_so():
     """`now` and `lookups` are no unknown names."""
     _, (finding,) = problems(data("{a: '${string(now)}'}"))
