@@ -14,7 +14,15 @@ from urllib.parse import parse_qsl, unquote
 from rulesengine.core import json
 from rulesengine.core.json import Object
 from rulesengine.core.kinds import GroupKind
-from rulesengine.embedded.errors import Refused, bad_request, invalid, no_such_path, required, unsupported
+from rulesengine.embedded.errors import (
+    Refused,
+    bad_request,
+    invalid,
+    no_such_path,
+    not_found,
+    required,
+    unsupported,
+)
 from rulesengine.embedded.kinds import Kind, Registry
 
 JSON = "application/json"
@@ -116,7 +124,7 @@ def target(registry: Registry, group: str, version: str, rest: tuple[str, ...]) 
     if name and kind.namespaced and not namespace:
         raise no_such_path()
     if subresource and subresource not in kind.resource.subresources:
-        raise no_such_path()
+        raise not_found(kind.resource, name) if kind.custom else no_such_path()
     return Target(kind, namespace, name, subresource)
 
 

@@ -1,10 +1,10 @@
-"""Makes the data file of protobuf messages from the Go sources of the Kubernetes API.
+"""Makes the data file of Go structs (and protobuf messages) from the sources of the Kubernetes API.
 
     python -m rulesengine.embedded.collect MODULES [FILE]
 
 MODULES is the folder of the modules (`$(go env GOMODCACHE)/k8s.io`), which has api@v…,
 apimachinery@v… and so on. The Go structs say it all: JSON name, field number, and whether a
-field is a pointer, which is the only trace of "not set" in these messages. A development tool.
+field is a pointer or omitted when empty. A development tool.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 
 from rulesengine.core import json
 from rulesengine.core.json import Object
-from rulesengine.embedded.protobuf import FILE, MESSAGE
+from rulesengine.embedded.structs import FILE, MESSAGE
 from rulesengine.schema import builtin
 
 MODULES = ("api", "apimachinery", "apiextensions-apiserver", "kube-aggregator")
@@ -108,6 +108,8 @@ class Messages:
             entry: Object = {"n": int(number[1]), "k": json_name[1], "t": self._shape(package, imports, kind)}
             if kind.startswith("*"):
                 entry["p"] = True
+            if omitted := re.search(r"json:\"[^\"]*omit(empty|zero)", tags):
+                entry["o"] = "zero" if "omitzero" in tags else omitted[1]
             fields.append(entry)
         return name
 

@@ -274,7 +274,11 @@ def _event_count(body: Object, _: datetime) -> Any:
 
 
 def _crd_versions(body: Object, _: datetime) -> str:
-    return _joined(v["name"] for v in _at(body, "spec", "versions") or () if v.get("served"))
+    return _joined(
+        v["name"] + ("(storage)" if v.get("storage") else "")
+        for v in _at(body, "spec", "versions") or ()
+        if v.get("served")
+    )
 
 
 def _established(body: Object, _: datetime) -> bool:

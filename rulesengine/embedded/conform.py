@@ -51,7 +51,6 @@ def default(schema: Schema, body: Object, *, custom: bool) -> None:
     if custom:
         _default_custom(schema, body, root=True)
     else:
-        drop_nulls(body)
         _default_builtin(schema, body)
 
 

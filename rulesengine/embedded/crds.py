@@ -18,7 +18,7 @@ from rulesengine.schema import structural
 
 COLLECTION = "customresourcedefinitions.apiextensions.k8s.io"
 FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
-VERBS = frozenset(("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"))
+VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
 AGE = Column("Age", "date", ".metadata.creationTimestamp")
 _LABEL = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 
@@ -105,7 +105,7 @@ def kinds(crd: Object) -> list[Kind]:
             gvk,
             names["plural"],
             namespaced=spec.get("scope") == "Namespaced",
-            verbs=VERBS,
+            verbs=frozenset(VERBS),
             subresources=frozenset(subresources),
             singular=names.get("singular", ""),
             short_names=tuple(names.get("shortNames") or ()),

@@ -9,8 +9,9 @@ from typing import Any
 
 from rulesengine.core import json
 from rulesengine.core.json import Object
+from rulesengine.embedded import crds
 from rulesengine.embedded.calls import Answer, Call, answer
-from rulesengine.embedded.errors import no_such_path
+from rulesengine.embedded.errors import page_not_found
 from rulesengine.embedded.kinds import Kind, Registry
 from rulesengine.schema import builtin
 
@@ -42,14 +43,14 @@ class Discovery:
         """`/apis/GROUP`."""
         versions = self._registry.groups().get(group) if group else None
         if versions is None:
-            raise no_such_path()
+            raise page_not_found()
         return answer({"kind": "APIGroup", "apiVersion": "v1", **_group(group, list(versions))})
 
     def resources(self, group: str, version: str) -> Answer:
         """`/api/v1` or `/apis/GROUP/VERSION`."""
         kinds = self._registry.groups().get(group, {}).get(version)
         if kinds is None:
-            raise no_such_path()
+            raise page_not_found()
         listed = [entry for kind in kinds for entry in _plain(kind)]
         version_text = f"{group}/{version}" if group else version
         return answer(
@@ -97,7 +98,7 @@ def _plain(kind: Kind) -> list[Object]:
         "singularName": resource.singular,
         "namespaced": resource.namespaced,
         "kind": kind.gvk.kind,
-        "verbs": sorted(resource.verbs),
+        "verbs": _verbs(kind),
     }
     if resource.short_names:
         entry["shortNames"] = list(resource.short_names)
@@ -117,6 +118,11 @@ def _plain(kind: Kind) -> list[Object]:
             below |= {"group": group, "version": version}
         listed.append(below)
     return listed
+
+
+def _verbs(kind: Kind) -> list[str]:
+    """CRDs list theirs in an order of their own."""
+    return list(crds.VERBS) if kind.custom else sorted(kind.resource.verbs)
 
 
 def _subresource_kind(kind: Kind, name: str) -> tuple[str, str, str]:
@@ -150,7 +156,7 @@ def _entry(kind: Kind) -> Object:
         "responseKind": {"group": kind.gvk.group, "version": kind.gvk.version, "kind": kind.gvk.kind},
         "scope": "Namespaced" if resource.namespaced else "Cluster",
         "singularResource": resource.singular,
-        "verbs": sorted(resource.verbs),
+        "verbs": _verbs(kind),
     }
     if resource.short_names:
         entry["shortNames"] = list(resource.short_names)

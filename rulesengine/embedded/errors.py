@@ -29,16 +29,16 @@ class Cause:
 
 
 class Refused(RulesEngineError):
-    """A request that is answered with a Status object."""
+    """A request that is answered with a Status object, or (`plain`) with a bare text."""
 
     def __init__(
-        self, code: int, reason: str, message: str, details: Object | None = None, *, kind: str = "Status"
+        self, code: int, reason: str, message: str, details: Object | None = None, *, plain: bool = False
     ) -> None:
         self.code = code
         self.reason = reason
         self.message = message
         self.details = details
-        self.kind = kind
+        self.plain = plain
         super().__init__(message)
 
     def status(self) -> Object:
@@ -48,8 +48,9 @@ class Refused(RulesEngineError):
             "metadata": {},
             "status": "Failure",
             "message": self.message,
-            "reason": self.reason,
         }
+        if self.reason:
+            body["reason"] = self.reason
         if self.details is not None:
             body["details"] = self.details
         body["code"] = self.code
@@ -72,6 +73,11 @@ def not_found(resource: ResourceType, name: str) -> Refused:
 
 def no_such_path() -> Refused:
     return Refused(404, "NotFound", "the server could not find the requested resource", {})
+
+
+def page_not_found() -> Refused:
+    """A path of no group at all: a real server's outermost router answers, with no Status."""
+    return Refused(404, "", "404 page not found\n", plain=True)
 
 
 def already_exists(resource: ResourceType, name: str) -> Refused:

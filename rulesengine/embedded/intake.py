@@ -10,7 +10,7 @@ from collections.abc import Callable
 from rulesengine.core import json
 from rulesengine.core.errors import InvalidJSON
 from rulesengine.core.json import Json, Object
-from rulesengine.embedded import conform, crds, defaults, protobuf
+from rulesengine.embedded import conform, crds, defaults, protobuf, structs
 from rulesengine.embedded.errors import Refused, bad_request, media_type
 from rulesengine.embedded.kinds import Kind
 from rulesengine.embedded.validation import type_name
@@ -103,10 +103,15 @@ def _handled(kind: Kind) -> str:
 
 def default(kind: Kind, body: Object) -> None:
     """Defaults of the schema and of the kind, in place."""
-    conform.default(kind.schema, body, custom=kind.custom)
     if kind.custom:
+        conform.default(kind.schema, body, custom=True)
         conform.drop_nulls(body["metadata"])
-    elif kind.collection == crds.COLLECTION:
+        structs.reduce_metadata(body["metadata"])
+        return
+    conform.drop_nulls(body)
+    structs.reduce(kind.gvk, body)
+    conform.default(kind.schema, body, custom=False)
+    if kind.collection == crds.COLLECTION:
         crds.complete(body)
     else:
         defaults.apply(kind.gvk.group, kind.gvk.kind, body)

@@ -108,6 +108,10 @@ class Registry:
     def find(self, group: str, version: str, plural: str) -> Kind | None:
         return self._paths.get((group, version, plural))
 
+    def serves(self, group: str, version: str) -> bool:
+        """Whether there is such a group-version."""
+        return any(key[0] == group and key[1] == version for key in self._paths)
+
     def kind(self, gvk: GroupVersionKind) -> Kind | None:
         return self._kinds.get(gvk)
 

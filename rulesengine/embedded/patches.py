@@ -87,7 +87,7 @@ def _merge_map(schema: Schema, value: Json, patch: Object) -> Object:
         name = key.removeprefix(ORDER)
         if key.startswith(ORDER) and name not in patch and name in result:
             below = schema.child(name) or Schema.ANY
-            result[name] = _ordered(below, result[name], order)
+            result[name] = _ordered(below, result[name], result[name], order)
     return {k: v for k, v in result.items() if not k.startswith("$")}
 
 
@@ -95,7 +95,7 @@ def _merge_list(schema: Schema, value: list[Any], patch: list[Any], order: list[
     key = schema.strategic_key
     if not key:
         added = [v for v in patch if not any(same(v, old) for old in value)]
-        return _ordered(schema, [*value, *added], order)
+        return _ordered(schema, [*value, *added], value, order or patch)
     if any(isinstance(each, dict) and each.get(DIRECTIVE) == "replace" for each in patch):
         return [copy.deepcopy(each) for each in patch if DIRECTIVE not in each]
     items = schema.items or Schema.ANY
@@ -110,21 +110,22 @@ def _merge_list(schema: Schema, value: list[Any], patch: list[Any], order: list[
             result.append(_merge_map(items, {}, each))
         else:
             result[found] = _merge_map(items, result[found], each)
-    return _ordered(schema, result, order)
+    return _ordered(schema, result, value, order or patch)
 
 
-def _ordered(schema: Schema, value: list[Any], order: list[Any] | None) -> list[Any]:
-    """Puts the items that the patch names into its order; those it does not know keep their places."""
-    if not order:
-        return value
+def _ordered(schema: Schema, value: list[Any], live: list[Any], order: list[Any]) -> list[Any]:
+    """Items that the patch names in its order; the others between them as the live list has them."""
     key = schema.strategic_key
 
     def mark(each: Any) -> Any:
         return each.get(key) if key and isinstance(each, dict) else each
 
-    wanted = [mark(each) for each in order]
-    named = sorted((v for v in value if mark(v) in wanted), key=lambda v: wanted.index(mark(v)))
-    free = [(i, v) for i, v in enumerate(value) if mark(v) not in wanted]
-    for position, each in free:
-        named.insert(min(position, len(named)), each)
-    return named
+    wanted, before = [mark(each) for each in order], [mark(each) for each in live]
+    right = sorted((v for v in value if mark(v) in wanted), key=lambda v: wanted.index(mark(v)))
+    left = [v for v in value if mark(v) not in wanted]
+    merged: list[Any] = []
+    while left and right:
+        first, second = mark(left[0]), mark(right[0])
+        known = first in before and second in before
+        merged.append((left if known and before.index(first) < before.index(second) else right).pop(0))
+    return [*merged, *left, *right]

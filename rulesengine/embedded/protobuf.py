@@ -1,49 +1,33 @@
 """Bodies in Kubernetes' protobuf, which `kubectl create …` sends for built-in kinds.
 
 Only reading: answers are always JSON, which every client accepts. What each message looks
-like comes from a data file made by `collect`. Fields that are not pointers are on the wire
+like comes from `structs`. Fields that are not pointers are on the wire
 even when empty, so empty ones count as not set.
 """
 
 from __future__ import annotations
 
 import base64
-import gzip
 import struct
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from functools import cache
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from rulesengine.core import json
 from rulesengine.core.errors import InvalidJSON
 from rulesengine.core.json import Json, Object
 from rulesengine.embedded.errors import Refused, bad_request
-from rulesengine.schema import builtin
+from rulesengine.embedded.structs import MESSAGE, Field, fields, message_of
 
 MAGIC = b"k8s\x00"
 CONTENT_TYPE = "application/vnd.kubernetes.protobuf"
-FILE = f"protobuf-{builtin.VERSION}.json.gz"
-MESSAGE = "M:"
 VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
 
 
-class _Field(NamedTuple):
-    name: str  # "" for a part whose fields are the parent's own
-    shape: str
-    pointer: bool
-
-
 @cache
-def _data() -> Object:
-    packed = (Path(__file__).parent / "data" / FILE).read_bytes()
-    return json.decode_object(gzip.decompress(packed))
-
-
-@cache
-def _fields(message: str) -> dict[int, _Field]:
-    return {e["n"]: _Field(e["k"], e["t"], e.get("p", False)) for e in _data()["messages"][message]}
+def _fields(message: str) -> dict[int, Field]:
+    return {field.number: field for field in fields(message)}
 
 
 def decode(body: bytes) -> Object:
@@ -54,7 +38,7 @@ def decode(body: bytes) -> Object:
         envelope = dict(_wire(body[len(MAGIC) :]))
         kind = {number: value.decode() for number, value in _wire(envelope[1])}
         api_version, name = kind.get(1, ""), kind.get(2, "")
-        message = _data()["kinds"].get(f"{api_version} {name}") or _data()["kinds"].get(name)
+        message = message_of(api_version, name)
         if message is None:
             raise _unknown(api_version, name)
         found = _message(message, envelope.get(2, b""))

@@ -77,7 +77,7 @@ def selector(call: Call, target: Target) -> selectors.Predicate:
         "metadata.namespace",
         *(kind.selectable if kind.custom else SELECTABLE.get((kind.gvk.group, kind.gvk.kind), ())),
     )
-    by_field = selectors.fields(text, allowed)
+    by_field = selectors.fields(text, allowed, custom=kind.custom)
     return lambda body: by_label(body) and by_field(versions.served(kind, body))
 
 
@@ -93,6 +93,13 @@ class Reads:
     def __init__(self, store: Store, tables: Tables) -> None:
         self._store = store
         self._tables = tables
+
+    def object(self, target: Target) -> Object:
+        """One object in the version of the request."""
+        entry = self._store.get(target.kind.collection, Key(target.namespace, target.name))
+        if entry is None:
+            raise errors.not_found(target.kind.resource, target.name)
+        return versions.served(target.kind, entry.object)
 
     def get(self, call: Call, target: Target) -> Answer:
         kind = target.kind

@@ -86,7 +86,7 @@ def _compares(text: str, number: int, above: bool) -> bool:
     return int(text) > number if above else int(text) < number
 
 
-def fields(text: str, allowed: Collection[str]) -> Predicate:
+def fields(text: str, allowed: Collection[str], *, custom: bool = False) -> Predicate:
     """The predicate of a `fieldSelector`; `allowed` are the paths the kind may be selected by."""
     if not text.strip():
         return everything
@@ -98,6 +98,8 @@ def fields(text: str, allowed: Collection[str]) -> Predicate:
             raise bad_request(f"invalid field selector: {text}")
         path = match["path"]
         if path not in allowed:
+            if custom:
+                raise bad_request(f"field label not supported: {path}")
             known = ", ".join(f'"{name}"' for name in sorted(allowed))
             raise bad_request(f'"{path}" is not a known field selector: only {known}')
         value = re.sub(r"\\(.)", r"\1", match["value"])

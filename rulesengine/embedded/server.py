@@ -6,12 +6,12 @@ controllers do about them. Only the lines of a watch come later.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from weakref import WeakSet
 
 from rulesengine.core.clock import Clock, SystemClock
 from rulesengine.core.json import Json, Object
-from rulesengine.embedded import discovery, errors, intake, patches, reviews
+from rulesengine.embedded import discovery, errors, intake, patches, reviews, scale
 from rulesengine.embedded.admission import Admission
 from rulesengine.embedded.calls import (
     Answer,
@@ -76,6 +76,8 @@ class Server:
         try:
             return self._route(call)
         except Refused as refused:
+            if refused.plain:
+                return Answer(refused.code, refused.message.encode(), TEXT)
             status = refused.status()
             retry = (refused.details or {}).get("retryAfterSeconds")
             headers: Mapping[str, str] = {"Retry-After": str(retry)} if retry else {}
@@ -96,6 +98,8 @@ class Server:
             case ["api", version, *rest] if rest:
                 return self._resource(call, target(self.registry, "", version, tuple(rest)))
             case ["apis", group, version, *rest] if rest:
+                if not self.registry.serves(group, version):
+                    raise errors.page_not_found()
                 return self._resource(call, target(self.registry, group, version, tuple(rest)))
         if call.method not in ("GET", "HEAD"):
             raise errors.unsupported_verb()
@@ -126,15 +130,13 @@ class Server:
                     {"paths": ["/api", "/apis", "/healthz", "/livez", "/openapi/v3", "/readyz", "/version"]}
                 )
             case _:
-                raise errors.no_such_path()
+                raise errors.page_not_found()
 
     def _resource(self, call: Call, to: Target) -> Answer | Stream:
         if not to.kind.stored:
             return self._review(call, to)
         if to.subresource and to.subresource not in discovery.ANSWERED:
             raise errors.missing_feature(f"{to.kind.resource.plural}/{to.subresource}")
-        if to.subresource == "scale":
-            raise errors.missing_feature("the scale subresource")
         if call.method in ("GET", "HEAD"):
             return self._read(call, to)
         try:
@@ -143,6 +145,8 @@ class Server:
             self._controllers.settle()
 
     def _read(self, call: Call, to: Target) -> Answer | Stream:
+        if to.subresource == "scale":
+            return answer(scale.show(to.kind, self._reads.object(to)))
         if to.name:
             return self._reads.get(call, to)
         if not call.flag("watch"):
@@ -177,6 +181,8 @@ class Server:
         body = intake.decode_object(call.body, content_type, to.kind.gvk.kind)
         if to.subresource == "finalize":
             return self._answered(call, to, self._writes.finalize(to, body))
+        if to.subresource == "scale":
+            return answer(self._writes.scale(to, lambda _: body, write_options(call)).object)
         write = self._writes.post if call.method == "POST" else self._writes.put
         if to.kind.namespaced and not to.namespace:
             raise errors.bad_request("an empty namespace may not be set during creation")
@@ -189,18 +195,12 @@ class Server:
         if applying:
             if not isinstance(patch, dict):
                 raise errors.bad_request("the apply configuration is not an object")
+            if to.subresource == "scale":
+                raise errors.missing_feature("server-side apply of the scale subresource")
             return self._writes.apply(to, patch, options)
-        if content_type == patches.JSON_PATCH:
-            return self._writes.patch(to, lambda body: patches.json_patch(body, patch), options)
-        if not isinstance(patch, dict):
-            raise errors.bad_request("the patch is not an object")
-        change: Object = patch
-        if content_type == patches.MERGE:
-            return self._writes.patch(to, lambda body: patches.merge(body, change), options)
-        if content_type == patches.STRATEGIC and not to.kind.custom:
-            schema = to.kind.schema
-            return self._writes.patch(to, lambda body: patches.strategic(schema, body, change), options)
-        raise Refused(415, "UnsupportedMediaType", f"415: Unsupported Media Type {content_type}", {})
+        change = _change(to, content_type, patch)
+        write = self._writes.scale if to.subresource == "scale" else self._writes.patch
+        return write(to, change, options)
 
     def _answered(self, call: Call, to: Target, written: Written) -> Answer:
         body = written.object
@@ -226,3 +226,18 @@ class Server:
         for entry in found:
             self._deletes.remove(to.kind, entry, options)
         return answer(head)
+
+
+def _change(to: Target, content_type: str, patch: Json) -> Callable[[Object], Object]:
+    """What a patch that is no apply does to an object."""
+    if content_type == patches.JSON_PATCH:
+        return lambda body: patches.json_patch(body, patch)
+    if not isinstance(patch, dict):
+        raise errors.bad_request("the patch is not an object")
+    merge: Object = patch
+    if content_type == patches.MERGE:
+        return lambda body: patches.merge(body, merge)
+    if content_type == patches.STRATEGIC and not to.kind.custom:
+        schema = to.kind.schema
+        return lambda body: patches.strategic(schema, body, merge)
+    raise Refused(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})

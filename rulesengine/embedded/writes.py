@@ -17,7 +17,7 @@ from typing import Any
 from rulesengine import ssa
 from rulesengine.core.clock import Clock
 from rulesengine.core.json import Object, same
-from rulesengine.embedded import crds, errors, intake, strategies, validation, versions
+from rulesengine.embedded import crds, errors, intake, scale, strategies, structs, validation, versions
 from rulesengine.embedded.admission import Admission
 from rulesengine.embedded.calls import Target, WriteOptions
 from rulesengine.embedded.errors import Cause, Refused
@@ -76,6 +76,17 @@ class Writes:
         intake.identify(kind, target.namespace, body, target.name)
         warnings = intake.fit(kind, body, options.validation)
         return self._update(target, entry, body, options, warnings)
+
+    def scale(self, target: Target, change: Callable[[Object], Object], options: WriteOptions) -> Written:
+        """A write to the scale subresource; the answer is a Scale, too."""
+        entry = self._existing(target)
+        body = copy.deepcopy(versions.served(target.kind, entry.object))
+        wanted = change(scale.show(target.kind, body))
+        if (given := (wanted.get("metadata") or {}).get("resourceVersion")) is not None:
+            body["metadata"]["resourceVersion"] = given
+        scale.change(target.kind, body, wanted)
+        written = self._update(target, entry, body, options, ())
+        return Written(scale.show(target.kind, written.object))
 
     def apply(self, target: Target, config: Object, options: WriteOptions) -> Written:
         kind = target.kind
@@ -166,15 +177,11 @@ class Writes:
             body = self._managed(kind, None, body, options, "")
         if strategies.counts_generations(kind):
             body["metadata"]["generation"] = 1
-        if kind.collection == crds.COLLECTION:
-            body["status"] = {
-                "conditions": None,
-                "acceptedNames": {"plural": "", "kind": ""},
-                "storedVersions": None,
-            }
-        elif not kind.custom:
+        if not kind.custom:
             strategies.created(kind, body, self._store)
         self._validate(kind, body, None)
+        if not kind.custom:
+            structs.complete(kind.gvk, body)
         key = Key(namespace, body["metadata"]["name"])
         if self._store.get(kind.collection, key) is not None:
             raise errors.already_exists(kind.resource, key.name)
@@ -206,11 +213,13 @@ class Writes:
         else:
             body = ssa.keep_times(old, body)
         body["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
+        self._validate(kind, body, old)
+        if not kind.custom:
+            structs.complete(kind.gvk, body)
         if same(old, body):
             return Written(old, warnings=warnings)
         if (generation := strategies.next_generation(kind, old, body)) is not None:
             body["metadata"]["generation"] = generation
-        self._validate(kind, body, old)
         if options.dry_run:
             return Written(body, warnings=warnings)
         if is_finished(body):

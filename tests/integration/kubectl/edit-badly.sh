@@ -1,0 +1,2 @@
+#!/bin/sh
+sed -i "s/size: .*/size: 77/" "$1"

@@ -1,0 +1,2 @@
+#!/bin/sh
+sed -i "s/^data:/data:\n  edited: \"yes\"/" "$1"
