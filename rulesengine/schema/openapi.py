@@ -120,7 +120,7 @@ class Definitions:
         if raw.get(f"{X}validations"):
             content["validations"] = tuple(raw[f"{X}validations"])
         for key, name in (("allOf", "all_of"), ("anyOf", "any_of"), ("oneOf", "one_of")):
-            if raw.get(key) and not content.get("int_or_string"):
+            if raw.get(key) and not (key != "allOf" and _either(raw)):
                 content[name] = tuple(self.node(each) for each in raw[key])
         if "not" in raw:
             content["negated"] = self.node(raw["not"])
@@ -167,6 +167,11 @@ def _reference(raw: Object) -> str | None:
         if isinstance(parts, list) and len(parts) == 1 and isinstance(parts[0], dict):
             ref = parts[0].get("$ref")
     return ref.removeprefix(REF_PREFIX) if isinstance(ref, str) else None
+
+
+def _either(raw: Object) -> bool:
+    """An integer or a string: its alternatives say the same once more."""
+    return bool(raw.get(f"{X}int-or-string")) or raw.get("format") == "int-or-string"
 
 
 def _sharing(raw: Object, items: Schema | None) -> dict[str, Any]:
