@@ -85,7 +85,7 @@ def call(method: str, address: str, headers: Mapping[str, str], body: bytes | No
 
 
 def answer(value: Object, status: int = 200, warnings: tuple[str, ...] = ()) -> Answer:
-    return Answer(status, json.encode(value), JSON, warning_header(warnings))
+    return Answer(status, json.encode(value) + b"\n", JSON, warning_header(warnings))
 
 
 def warning_header(warnings: tuple[str, ...]) -> dict[str, str]:

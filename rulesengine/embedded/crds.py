@@ -12,7 +12,7 @@ from typing import Any
 
 from rulesengine.core.json import Object
 from rulesengine.core.kinds import GroupVersionKind, ResourceType
-from rulesengine.embedded.errors import Cause, bad_value, required
+from rulesengine.embedded.errors import Cause, bad_value, required, unsupported
 from rulesengine.embedded.kinds import Column, Kind
 from rulesengine.schema import structural
 
@@ -50,6 +50,8 @@ def problems(crd: Object) -> list[Cause]:
     found += [required(f"spec.names.{each}") for each in ("plural", "kind") if not names.get(each)]
     if names.get("plural") and not _LABEL.fullmatch(names["plural"]):
         found.append(bad_value("spec.names.plural", names["plural"], "must be a DNS-1035 label"))
+    if spec.get("scope") not in ("Cluster", "Namespaced"):
+        found.append(unsupported("spec.scope", spec.get("scope", ""), ("Cluster", "Namespaced")))
     versions = spec.get("versions") or []
     if not versions:
         found.append(required("spec.versions"))
@@ -60,13 +62,15 @@ def problems(crd: Object) -> list[Cause]:
         )
     for index, version in enumerate(versions):
         schema = (version.get("schema") or {}).get("openAPIV3Schema")
+        # one version only is read into the older form with one schema for all
         where = f"spec.versions[{index}].schema.openAPIV3Schema"
+        inner = "spec.validation.openAPIV3Schema" if len(versions) == 1 else where
         if schema is None:
-            found.append(required(where, "schemas are required"))
+            found.append(required(where))
         elif schema.get("type") != "object":
             found.append(bad_value(f"{where}.type", schema.get("type", ""), "must be object at the root"))
         else:
-            found += _structural(schema, where, root=True)
+            found += _structural(schema, inner, root=True)
     return found
 
 

@@ -62,9 +62,6 @@ def _container(body: Object, *, host: bool) -> None:
         terminationMessagePolicy="File",
         imagePullPolicy=_pull_policy(body.get("image", "")),
     )
-    limits, requests = body["resources"].get("limits"), body["resources"].get("requests")
-    if limits:
-        body["resources"]["requests"] = {**limits, **(requests or {})}
     for port in _each(body, "ports"):
         _set(port, protocol="TCP")
         if host and "containerPort" in port:
@@ -115,6 +112,10 @@ def _pod(body: Object) -> None:
     spec = body.setdefault("spec", {})
     _set(spec, enableServiceLinks=True)
     pod_spec(spec)
+    for container in (*_each(spec, "containers"), *_each(spec, "initContainers")):
+        resources = container["resources"]
+        if limits := resources.get("limits"):  # of pods themselves only, not of templates
+            resources["requests"] = {**limits, **(resources.get("requests") or {})}
 
 
 def _template(spec: Object) -> None:
@@ -152,7 +153,7 @@ def _stateful_set(body: Object) -> None:
     strategy = spec.setdefault("updateStrategy", {})
     _set(strategy, type="RollingUpdate")
     if strategy["type"] == "RollingUpdate":
-        _set(strategy.setdefault("rollingUpdate", {}), partition=0)
+        _set(strategy.setdefault("rollingUpdate", {}), partition=0, maxUnavailable=1)
     retention = spec.setdefault("persistentVolumeClaimRetentionPolicy", {})
     _set(retention, whenDeleted="Retain", whenScaled="Retain")
     for claim in _each(spec, "volumeClaimTemplates"):

@@ -56,6 +56,11 @@ def labels(text: str) -> Predicate:
 
 
 def _unparsable(text: str) -> Refused:
+    if text.rstrip().endswith(","):
+        return bad_request("found ',', expected: identifier after ','")
+    if match := re.match(r"\s*[^\s,=!<>()]+\s+([^\s,=!<>()]+)", text):
+        expected = "in, notin, =, ==, !=, gt, lt"
+        return bad_request(f"unable to parse requirement: found '{match[1]}', expected: {expected}")
     return bad_request(f"unable to parse requirement: found '{text}', expected a label selector")
 
 

@@ -136,6 +136,7 @@ class Server:
         if not to.kind.stored:
             return self._review(call, to)
         if to.subresource and to.subresource not in discovery.ANSWERED:
+            self._reads.object(to)
             raise errors.missing_feature(f"{to.kind.resource.plural}/{to.subresource}")
         if call.method in ("GET", "HEAD"):
             return self._read(call, to)
@@ -191,7 +192,7 @@ class Server:
     def _patch(self, call: Call, to: Target, content_type: str) -> Written:
         applying = content_type in patches.APPLY
         options = write_options(call, applying=applying)
-        patch: Json = intake.decode(call.body, content_type)
+        patch = _patch_body(call.body, content_type)
         if applying:
             if not isinstance(patch, dict):
                 raise errors.bad_request("the apply configuration is not an object")
@@ -228,12 +229,23 @@ class Server:
         return answer(head)
 
 
+def _patch_body(body: bytes, content_type: str) -> Json:
+    try:
+        return intake.decode(body, content_type)
+    except Refused as refused:
+        if content_type in patches.APPLY or refused.code != 400:
+            raise
+        raise errors.bad_request("invalid JSON patch") from refused
+
+
 def _change(to: Target, content_type: str, patch: Json) -> Callable[[Object], Object]:
     """What a patch that is no apply does to an object."""
     if content_type == patches.JSON_PATCH:
         return lambda body: patches.json_patch(body, patch)
     if not isinstance(patch, dict):
-        raise errors.bad_request("the patch is not an object")
+        raise errors.bad_request(
+            "error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}"
+        )
     merge: Object = patch
     if content_type == patches.MERGE:
         return lambda body: patches.merge(body, merge)

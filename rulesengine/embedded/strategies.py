@@ -15,11 +15,13 @@ from rulesengine.embedded.errors import Cause
 from rulesengine.embedded.kinds import Kind
 from rulesengine.embedded.store import Store
 
+TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 SERVICE_PREFIX = "10.0.0."  # one /24, as small test control planes have it
 
 GENERATION_GROUPS = frozenset(
     (
         "apps",
+        "autoscaling",
         "batch",
         "networking.k8s.io",
         "policy",
@@ -63,39 +65,40 @@ def created(kind: Kind, body: Object, store: Store) -> None:
     if name == ("", "Namespace"):
         body["spec"] = {**(body.get("spec") or {}), "finalizers": ["kubernetes"]}
         body["status"] = {"phase": "Active"}
+    elif name == ("", "Pod"):
+        _admit_pod(body)
+    elif name == ("apps", "DaemonSet"):
+        meta = body["metadata"]
+        meta["annotations"] = {**(meta.get("annotations") or {}), TEMPLATE_GENERATION: "1"}
     elif name == ("", "Service"):
         _address(body, store)
         body["status"] = {"loadBalancer": {}}
-    elif name in _STATUSES:
+    if name in _STATUSES:
         body["status"] = dict(_STATUSES[name])
 
 
+# Statuses that begin with more than their struct's zero values.
 _STATUSES: dict[tuple[str, str], Object] = {
     ("", "Pod"): {"phase": "Pending", "qosClass": "BestEffort"},
     ("", "PersistentVolume"): {"phase": "Pending"},
     ("", "PersistentVolumeClaim"): {"phase": "Pending"},
-    ("", "ResourceQuota"): {},
-    ("", "ReplicationController"): {"replicas": 0},
-    ("apps", "Deployment"): {},
-    ("apps", "ReplicaSet"): {"replicas": 0},
-    ("apps", "StatefulSet"): {"replicas": 0, "availableReplicas": 0},
-    ("apps", "DaemonSet"): {
-        "currentNumberScheduled": 0,
-        "numberMisscheduled": 0,
-        "desiredNumberScheduled": 0,
-        "numberReady": 0,
-    },
-    ("batch", "Job"): {},
-    ("batch", "CronJob"): {},
-    ("networking.k8s.io", "Ingress"): {"loadBalancer": {}},
-    ("policy", "PodDisruptionBudget"): {
-        "disruptionsAllowed": 0,
-        "currentHealthy": 0,
-        "desiredHealthy": 0,
-        "expectedPods": 0,
-    },
-    ("autoscaling", "HorizontalPodAutoscaler"): {"desiredReplicas": 0, "currentMetrics": None},
 }
+
+
+def _admit_pod(body: Object) -> None:
+    """What admission plugins add to every pod: a priority, and patience with lost nodes."""
+    spec = body["spec"]
+    if not spec.get("priorityClassName"):
+        spec.setdefault("priority", 0)
+        spec.setdefault("preemptionPolicy", "PreemptLowerPriority")
+    held = spec.get("tolerations") or []
+    for key in ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"):
+        if not any(
+            t.get("key") in (key, None, "") and t.get("effect") in ("NoExecute", None, "") for t in held
+        ):
+            patience = {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
+            held = [*held, patience]
+    spec["tolerations"] = held
 
 
 def _address(body: Object, store: Store) -> None:
@@ -185,7 +188,36 @@ def _at(body: Any, path: str) -> Any:
     return body
 
 
-def selects_itself(kind: Kind, body: Object) -> list[Cause]:
+def problems(kind: Kind, body: Object) -> list[Cause]:
+    """What a schema cannot say of the kinds people meet every day."""
+    found = []
+    spec = body.get("spec") if isinstance(body.get("spec"), dict) else {}
+    replicas = (spec or {}).get("replicas")
+    if isinstance(replicas, int) and replicas < 0:
+        found.append(errors.bad_value("spec.replicas", replicas, "must be greater than or equal to 0"))
+    found += _selects_itself(kind, body)
+    if kind.group_kind == ("", "Service"):
+        found += _service_ports(spec or {})
+    if kind.gvk.kind in _BINDINGS:
+        found += _role_ref(body.get("roleRef") or {})
+    return found
+
+
+def _service_ports(spec: Object) -> list[Cause]:
+    headless = spec.get("clusterIP") == "None" or spec.get("type") == "ExternalName"
+    return [] if spec.get("ports") or headless else [errors.required("spec.ports")]
+
+
+def _role_ref(ref: Object) -> list[Cause]:
+    found = []
+    if ref.get("kind") not in ("Role", "ClusterRole"):
+        found.append(errors.unsupported("roleRef.kind", ref.get("kind", ""), ("Role", "ClusterRole")))
+    if not ref.get("name"):
+        found.append(errors.required("roleRef.name"))
+    return found
+
+
+def _selects_itself(kind: Kind, body: Object) -> list[Cause]:
     """A workload must select the pods of its own template."""
     if kind.gvk.group != "apps" or kind.gvk.kind == "ControllerRevision":
         return []

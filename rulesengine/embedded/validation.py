@@ -19,7 +19,6 @@ from rulesengine.schema import Schema
 
 SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
-LABEL_1035 = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 LABEL_VALUE = re.compile(r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?")
 NAME_PART = re.compile(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]")
 
@@ -32,11 +31,6 @@ _LABEL_TEXT = (
     "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start "
     "and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is "
     "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
-)
-_LABEL_1035_TEXT = (
-    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic "
-    "character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for "
-    "validation is '[a-z]([-a-z0-9]*[a-z0-9])?')"
 )
 _LABEL_VALUE_TEXT = (
     "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must "
@@ -51,8 +45,7 @@ _NAME_PART_TEXT = (
 
 # Kinds whose names are not DNS subdomains.
 PATH_NAMES = frozenset(("Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding"))
-LABEL_NAMES = frozenset(("Namespace",))
-LABEL_1035_NAMES = frozenset(("Service",))
+LABEL_NAMES = frozenset(("Namespace", "Service"))
 
 
 def metadata(kind: str, meta: Object) -> list[Cause]:
@@ -90,8 +83,6 @@ def name_problems(kind: str, name: str) -> list[str]:
         return bad + [f"may not contain '{char}'" for char in "/%" if char in name]
     if kind in LABEL_NAMES:
         pattern, text, limit = LABEL, _LABEL_TEXT, 63
-    elif kind in LABEL_1035_NAMES:
-        pattern, text, limit = LABEL_1035, _LABEL_1035_TEXT, 63
     else:
         pattern, text, limit = SUBDOMAIN, _SUBDOMAIN_TEXT, 253
     found = [f"must be no more than {limit} bytes"] if len(name) > limit else []
@@ -264,7 +255,11 @@ def _duplicates(schema: Schema, value: list[Any], path: str) -> list[Cause]:
 
 
 def _check_object(schema: Schema, value: Object, path: str, found: list[Cause], custom: bool) -> None:
-    found += [errors.required(f"{path}.{key}") for key in sorted(schema.required) if key not in value]
+    found += [
+        errors.required(f"{path}.{key}")
+        for key in sorted(schema.required)
+        if key not in value or (not custom and key == "containers" and not value[key])
+    ]
     if schema.max_properties is not None and len(value) > schema.max_properties:
         text = f"Too many: {len(value)}: must have at most {schema.max_properties} items"
         found.append(Cause("FieldValueTooMany", path, text))

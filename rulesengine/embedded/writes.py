@@ -303,11 +303,16 @@ class Writes:
         if kind.collection == crds.COLLECTION:
             found += crds.problems(body)
         else:
-            found += validation.check(kind.schema, body, custom=kind.custom)
-        if not kind.custom:
-            found += strategies.selects_itself(kind, body)
-            if old is not None:
-                found += strategies.immutable(kind, old, body)
+            if not kind.custom:
+                found += strategies.problems(kind, body)
+            known = {cause.field for cause in found}
+            found += [
+                cause
+                for cause in validation.check(kind.schema, body, custom=kind.custom)
+                if not any(field == cause.field or field.startswith(f"{cause.field}.") for field in known)
+            ]
+        if not kind.custom and old is not None:
+            found += strategies.immutable(kind, old, body)
         if found:
             raise errors.invalid(kind.group_kind, body["metadata"].get("name", ""), found)
 
