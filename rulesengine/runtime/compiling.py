@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from typing import Protocol
 
 from rulesengine import api, compiler
-from rulesengine.client import Forbidden
+from rulesengine.client import APIError, Forbidden
 from rulesengine.compiler.rule import CompiledRule, Mode, OnRuleDeletion, Source
-from rulesengine.core.errors import FindingsError
 from rulesengine.core.json import Object
 from rulesengine.core.keys import RuleKey
 from rulesengine.core.kinds import GroupVersionKind, ResourceType
 from rulesengine.runtime.rule_object import named_kinds
 from rulesengine.schema import Schema
+
+logger = logging.getLogger(__name__)
 
 
 class Resources(Protocol):
@@ -55,7 +57,11 @@ class Compiling:
         """As much of a rule that is being deleted as there is: it must not stay for being wrong."""
         try:
             return await self.compile(body)
-        except FindingsError:
+        except APIError:
+            raise
+        except Exception as error:  # noqa: BLE001 - not even a defect may keep a rule from going
+            kind = type(error).__name__
+            logger.info("a rule is cleaned up by its claims alone", extra={"rule": key, "error": kind})
             return bare(body, key)
 
 

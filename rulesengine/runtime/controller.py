@@ -8,18 +8,17 @@ workers; nothing is sent from here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
 from itertools import chain
-from typing import Protocol
 
-from rulesengine.cache import Cache, CacheSnapshot, Event, EventType, Handle, Interest, Phase
+from rulesengine.cache import Cache, Event, EventType, Interest, Phase
 from rulesengine.compiler.rule import CompiledRule, Mode
 from rulesengine.core.clock import Clock
 from rulesengine.core.keys import Request, RuleKey
-from rulesengine.core.kinds import GroupKind, GroupVersionKind, ResourceType
+from rulesengine.core.kinds import GroupKind, GroupVersionKind
 from rulesengine.reconcile import Context, Item, Ownership, Tally, Verdict, cleanup, plan
 from rulesengine.reconcile.plan import Plan
 from rulesengine.runtime.interests import (
@@ -30,6 +29,9 @@ from rulesengine.runtime.interests import (
 )
 from rulesengine.runtime.queue import Priority, Queue
 from rulesengine.runtime.routing import NamespaceRoute, SourceRoute, claimant
+from rulesengine.runtime.view import Kinds, View
+
+SLOW = 1.0  # seconds that a cache may take to fill before the rule says what it waits for
 
 
 class State(Enum):
@@ -37,13 +39,6 @@ class State(Enum):
     GATHERING = "gathering"  # waits for its caches
     ACTIVE = "active"
     CLEANING = "cleaning"  # the rule is being deleted: what it made goes
-
-
-class Kinds(Protocol):
-    """Discovery without asking, as narrow as it is needed here."""
-
-    def known(self, gvk: GroupVersionKind) -> ResourceType | None: ...
-    def preferred(self, kind: GroupKind) -> GroupVersionKind | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,16 +70,14 @@ class Controller:
     written: set[GroupKind] = field(default_factory=set)
     tally: Tally = field(default_factory=Tally)
     rejected: str = ""  # why the present generation does not compile
+    unavailable: str = ""  # why it could not be brought into effect: the server did not answer
     observes: bool = False  # whether expressions read what the rule itself makes
     seen: bytes = b""  # the state of the rule that `rule` or `rejected` is about
 
     def __post_init__(self) -> None:
-        self._handles: dict[Interest, Handle] = {}
-        self._by_kind: dict[GroupVersionKind, list[Handle]] = {}
-        self._phases: dict[Interest, Phase] = {}
-        self._readable: tuple[GroupKind, ...] = ()
-        self._surplus: list[Handle] = []  # targets of earlier generations
-        self._versions: dict[GroupKind, GroupVersionKind] = {}
+        around = self.around
+        self.view = View(around.cache, around.kinds, source=self._hear, target=self._hear_target)
+        self._surplus = False  # whether kinds of earlier generations are held
         self._source: SourceRoute | None = None
         self._spaces: NamespaceRoute | None = None
         self._unplanned: set[Request] = set()
@@ -92,9 +85,6 @@ class Controller:
         self._epoch = 0  # a change of it ends what is still being enqueued
         self._started: datetime = self.around.clock.now()
         self._settling_since = self.around.clock.monotonic()
-        self._snapshot = CacheSnapshot(
-            self._by_kind, self.around.kinds.known, lambda _: self._readable, self._version
-        )
 
     # --- life ---
 
@@ -106,11 +96,11 @@ class Controller:
         self._source = SourceRoute.of(rule) if rule.source is not None else None
         self._spaces = NamespaceRoute.of(rule)
         if rule.mode is Mode.SUSPENDED:
-            self._hold([])
+            self.view.hold([])
             self.state = State.IDLE
             self.around.changed(self.key)
             return
-        wanted = target_interests(rule, self.written, self._served)
+        wanted = target_interests(rule, self.written, self.around.kinds.preferred)
         wanted += [i for i in (source_interest(rule), namespace_interest(rule)) if i is not None]
         self._begin(State.GATHERING, wanted)
 
@@ -119,7 +109,7 @@ class Controller:
         self.rule = rule
         self._reset()
         self._source = self._spaces = None
-        self._begin(State.CLEANING, target_interests(rule, self.written, self._served))
+        self._begin(State.CLEANING, target_interests(rule, self.written, self.around.kinds.preferred))
 
     def freeze(self, why: str) -> None:
         """The present generation does not compile: nothing is done, watches stay."""
@@ -132,11 +122,11 @@ class Controller:
         """Lets go of everything; the controller is of no use afterwards."""
         self.state = State.IDLE
         self._stop()
-        self._hold([])
+        self.view.hold([])
 
     def again(self) -> None:
         """Everything is looked at once more, without hurry."""
-        if self.state is State.ACTIVE or (self.state is State.CLEANING and self.gathered):
+        if self.state is State.ACTIVE or (self.state is State.CLEANING and self.view.gathered):
             self._fill()
 
     def _reset(self) -> None:
@@ -151,66 +141,18 @@ class Controller:
         self._epoch += 1
 
     def _begin(self, state: State, wanted: list[Interest]) -> None:
+        assert self.rule is not None
         self.state = state
-        self._hold(wanted)
+        self.view.hold(wanted)
+        self._surplus = self.view.surplus(self.rule.target_kinds)
         self._check()
 
-    # --- what it sees ---
-
-    def _served(self, kind: GroupKind) -> GroupVersionKind | None:
-        return self.around.kinds.preferred(kind)
-
-    def _version(self, kind: GroupKind) -> GroupVersionKind:
-        return self._versions.get(kind) or GroupVersionKind(kind.group, "v1", kind.kind)
-
-    def _hold(self, wanted: Iterable[Interest]) -> None:
-        """Acquires what is new before it releases what is not needed: what stays is not disturbed."""
-        interests = dict.fromkeys(wanted)
-        before, self._handles = self._handles, {}
-        for interest in interests:
-            listener = self._hear if interest.role == "source" else self._hear_target
-            held = before.pop(interest, None) or self.around.cache.acquire(interest, listener)
-            self._handles[interest] = held
-        for handle in before.values():
-            self.around.cache.release(handle)
-        self._by_kind.clear()
-        self._versions.clear()
-        for interest, handle in self._handles.items():
-            self._by_kind.setdefault(interest.gvk, []).append(handle)
-            if interest.role == "target":
-                self._versions.setdefault(interest.gvk.group_kind, interest.gvk)
-        self._phases = {i: h.status.phase for i, h in self._handles.items()}
-        named = {gvk.group_kind for gvk in self.rule.target_kinds} if self.rule is not None else set()
-        self._surplus = [
-            handle
-            for interest, handle in self._handles.items()
-            if interest.role == "target" and interest.gvk.group_kind not in named
-        ]
-        self._note_readable()
-
-    def _note_readable(self) -> None:
-        """Kinds that are not served hold nothing, and entries of forbidden ones say so themselves."""
-        self._readable = tuple(
-            interest.gvk.group_kind
-            for interest, handle in self._handles.items()
-            if interest.role == "target" and handle.status.phase in (Phase.SYNCED, Phase.SYNCING)
-        )
-
-    @property
-    def gathered(self) -> bool:
-        """Of every kind it is known what is there, or that it cannot be known for now."""
-        return all(handle.status.phase is not Phase.SYNCING for handle in self._handles.values())
-
-    @property
-    def handles(self) -> tuple[Handle, ...]:
-        return tuple(self._handles.values())
-
     def _check(self) -> None:
-        if self.state is State.GATHERING and self.gathered:
+        if self.state is State.GATHERING and self.view.gathered:
             self.state = State.ACTIVE
             self._started = self.around.clock.now()
             self._fill()
-        elif self.state is State.CLEANING and self.gathered:
+        elif self.state is State.CLEANING and self.view.gathered:
             self._fill()
         self.around.changed(self.key)
 
@@ -251,20 +193,18 @@ class Controller:
         self.around.fill(self.key, inside)
 
     def _hear_status(self) -> None:
-        phases = {i: h.status.phase for i, h in self._handles.items()}
-        came = [i for i, phase in phases.items() if phase is not self._phases.get(i)]
-        before, self._phases = self._phases, phases
-        self._note_readable()
-        for interest in came:
-            if before.get(interest) is Phase.UNSERVED and phases[interest] is Phase.SYNCED:
-                self.around.served(self.key, interest.gvk)
-        if self.state is State.ACTIVE and any(phases[i] is Phase.SYNCED for i in came):
+        moved = self.view.look()
+        for gvk, phases in moved.items():
+            if phases == (Phase.UNSERVED, Phase.SYNCED):
+                self.around.served(self.key, gvk)
+        if self.state is State.ACTIVE and any(phase is Phase.SYNCED for _, phase in moved.values()):
             self._fill()  # what was unknown until now may be decided
         self._check()
 
     # --- work items ---
 
     def _fill(self) -> None:
+        self._epoch += 1  # what an earlier call has not enqueued yet, this one will
         self._filling = True
         self._settling_since = self.around.clock.monotonic()
         self.around.fill(self.key, self._requests())
@@ -288,24 +228,21 @@ class Controller:
         rule = self.rule
         if rule is None or rule.source is None or self._source is None:
             return
-        interest = source_interest(rule)
-        handle = self._handles.get(interest) if interest is not None else None
+        handle = self.view.handle(source_interest(rule))
         for record in handle.records() if handle is not None else ():
             if self._source.selects(record):
                 yield Request(self.key, record.key.namespace, record.key.name)
 
     def claimed(self) -> Iterator[Request]:
         """The work items that the objects it made name, once for each object."""
-        for handle in self.handles:
-            if handle.interest.role == "target":
-                for record in handle.store.claimed(self.key):
-                    request = claimant(record.claim)
-                    if request is not None:
-                        yield request
+        for handle in self.view.targets:
+            for record in handle.store.claimed(self.key):
+                if (request := claimant(record.claim)) is not None:
+                    yield request
 
     def wake(self, request: Request) -> None:
         """Something it made, or waits for, changed."""
-        if self.state is State.ACTIVE or (self.state is State.CLEANING and self.gathered):
+        if self.state is State.ACTIVE or (self.state is State.CLEANING and self.view.gathered):
             self.around.queue.add(request)
 
     def missed(self, request: Request) -> None:
@@ -320,16 +257,16 @@ class Controller:
         around = self.around
         context = Context(around.clock.now(), self._started, around.ownership, around.namespace)
         decide = cleanup if self.state is State.CLEANING else plan
-        return decide(self.rule, self._snapshot, request, context)
+        return decide(self.rule, self.view.snapshot, request, context)
 
     def leftover(self, request: Request) -> bool:
         """In a clean-up: whether something proven is still there and going."""
-        for kind in self._readable:
-            handle = self._by_kind[self._version(kind)][0]
-            for record in handle.store.by_claim(self.key, request.namespace, request.name):
-                if record.deleting and self.around.ownership.verify(record.claim, record.key) is not None:
-                    return True
-        return False
+        verify = self.around.ownership.verify
+        return any(
+            record.deleting and verify(record.claim, record.key) is not None
+            for handle in self.view.targets
+            for record in handle.store.by_claim(self.key, request.namespace, request.name)
+        )
 
     def note(self, request: Request, item: Item, *, finished: bool = True) -> None:
         """Takes what became of a work item. `finished` False: it counts as not looked at yet."""
@@ -347,13 +284,14 @@ class Controller:
 
     def _let_go(self) -> None:
         """Of kinds that the rule no longer names and that hold nothing of it any more."""
-        rule = self.rule
-        empty = {h.gvk.group_kind for h in self._surplus if h.synced and not h.store.claimed(self.key)}
-        if not empty or rule is None or self.state is not State.ACTIVE:
+        if self.rule is None or self.state is not State.ACTIVE:
             return
-        self.written -= empty
-        self._hold(i for i in self._handles if i.role != "target" or i.gvk.group_kind not in empty)
-        self.around.changed(self.key)
+        empty = self.view.without(self.key, self.rule.target_kinds)
+        if empty:
+            self.written -= empty
+            self.view.let_go(empty)
+            self._surplus = self.view.surplus(self.rule.target_kinds)
+            self.around.changed(self.key)
 
     def _planned(self) -> None:
         if self.planned:
@@ -366,7 +304,7 @@ class Controller:
     @property
     def planned(self) -> bool:
         """Whether every work item was looked at since the start or the last generation."""
-        active = self.state is State.ACTIVE or (self.state is State.CLEANING and self.gathered)
+        active = self.state is State.ACTIVE or (self.state is State.CLEANING and self.view.gathered)
         return active and not self._filling and not self._unplanned
 
     @property
@@ -379,21 +317,9 @@ class Controller:
         """Seconds since it began with this generation."""
         return self.around.clock.monotonic() - self._settling_since
 
-    def obstacles(self) -> bool:
-        """Whether a kind cannot be read, so that something of the rule may be left there unseen."""
-        return any(h.status.phase in (Phase.FORBIDDEN, Phase.REFUSED, Phase.SYNCING) for h in self.handles)
-
     def blocked(self) -> Verdict | None:
         """What keeps the whole rule from working, as a condition's reason and message."""
-        words = {
-            Phase.UNSERVED: "UnknownKind",
-            Phase.FORBIDDEN: "Forbidden",
-            Phase.REFUSED: "Refused",
-            Phase.SYNCING: "Syncing",
-        }
-        for phase, word in words.items():
-            for handle in self.handles:
-                status = handle.status
-                if status.phase is phase and (phase is not Phase.SYNCING or self.settling_for > 1.0):
-                    return Verdict("Ready", status=False, reason=word, message=status.why)
-        return None
+        found: tuple[str, str] | None = ("Unavailable", self.unavailable)
+        if not self.unavailable:
+            found = self.view.obstacle(syncing=self.settling_for > SLOW)
+        return Verdict("Ready", status=False, reason=found[0], message=found[1]) if found else None

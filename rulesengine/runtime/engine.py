@@ -141,6 +141,12 @@ class Engine:
         """Whether nothing is ready or under way; delays and backoffs may be pending."""
         return self.started.is_set() and self.queue.idle and self.rules.idle and self.statuses.idle
 
+    @property
+    def due_in(self) -> float | None:
+        """Seconds until something is done without an event: a repetition, a status; None: nothing."""
+        waits = [self.queue.due_in, self.rules.due_in, self.statuses.due_in]
+        return min((wait for wait in waits if wait is not None), default=None)
+
     async def _start_or_stop(self) -> None:
         starting = asyncio.create_task(self._start(), name="start")
         stopping = asyncio.create_task(self._stopping.wait(), name="stop")

@@ -169,7 +169,7 @@ class _Looking:
         return replace(rule, uid=meta["uid"], generation=meta.get("generation", 0))
 
     async def _gather(self, controllers: list[Controller]) -> None:
-        handles = tuple(handle for controller in controllers for handle in controller.handles)
+        handles = tuple(handle for controller in controllers for handle in controller.view.handles)
         try:
             async with asyncio.timeout(PATIENCE):
                 await settled(self._cache, handles)

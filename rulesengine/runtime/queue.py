@@ -196,6 +196,12 @@ class Queue:
     def delayed(self) -> int:
         return len(self._due)
 
+    @property
+    def due_in(self) -> float | None:
+        """Seconds until the next delay is over; None when none is pending."""
+        at = min(self._due.values(), default=None)
+        return None if at is None else max(at - self._clock.monotonic(), 0.0)
+
     def __contains__(self, key: Request) -> bool:
         """Whether the item is ready or running."""
         return key in self._ready or key in self._running

@@ -23,6 +23,7 @@ from rulesengine.core.errors import FindingsError
 from rulesengine.core.json import Object
 from rulesengine.core.keys import Request, RuleKey
 from rulesengine.core.kinds import GroupVersionKind, ResourceType
+from rulesengine.core.reasons import Reason
 from rulesengine.runtime import rule_object
 from rulesengine.runtime.compiling import Compiling
 from rulesengine.runtime.controller import Around, Controller
@@ -117,6 +118,10 @@ class Rules:
     def idle(self) -> bool:
         return self._queue.idle
 
+    @property
+    def due_in(self) -> float | None:
+        return self._queue.due_in
+
     # --- who asks for a look ---
 
     def look(self, key: RuleKey) -> None:
@@ -201,12 +206,23 @@ class Rules:
             return Again(failed=True)
         except APIError as error:
             logger.warning("a rule could not be brought into effect", extra={"rule": key, "error": error})
+            self._trouble(key, f"the server could not be asked: {error}")
             return Again(failed=True)
         except Exception as error:  # noqa: BLE001 - a defect must not stop other rules
             extra = {"rule": key, "error": type(error).__name__, "at": where(error)}
             logger.error("looking at a rule failed unexpectedly", extra=extra)  # noqa: TRY400 - no messages
+            self._trouble(key, Reason.INTERNAL.sentence)
             return Again(failed=True)
+        self._trouble(key, "")
         return Again()
+
+    def _trouble(self, key: RuleKey, why: str) -> None:
+        """Says on the rule why it is not in effect as it stands; "" when it is."""
+        controller = self.controllers.get(key)
+        if controller is not None and controller.unavailable != why:
+            controller.unavailable = why
+            if self._statuses is not None:
+                self._statuses.mark(key)
 
     async def _look(self, key: RuleKey) -> None:
         record = self.record(key)
@@ -258,9 +274,8 @@ class Rules:
             return
         if rule.mode is Mode.ENFORCE:
             await self._secure(controller, rule, body)
-        logger.info(
-            "a rule is in effect", extra={"rule": key, "generation": rule.generation, "mode": rule.mode.value}
-        )
+        about = {"rule": key, "generation": rule.generation, "mode": rule.mode.value}
+        logger.info("a rule is in effect", extra=about | {"warnings": len(rule.warnings)})
         controller.use(rule)
 
     async def _secure(self, controller: Controller, rule: CompiledRule, body: Object) -> None:
@@ -301,7 +316,7 @@ class Rules:
     def _is_clean(self, controller: Controller) -> bool:
         """Nothing is left, as far as can be seen, and no pass of before is still about to make something."""
         running = self._tools.queue.is_running(controller.key)
-        return controller.planned and not running and not controller.obstacles()
+        return controller.planned and not running and not controller.view.obstructed
 
     async def _let_go(self, key: RuleKey, body: Object) -> None:
         await self._patch(key, rule_object.finalizers_patch(body, present=False))

@@ -90,6 +90,10 @@ class Statuses:
         """Nothing is being written; marks may be pending."""
         return self._queue.idle
 
+    @property
+    def due_in(self) -> float | None:
+        return self._queue.due_in
+
     def mark(self, key: RuleKey) -> None:
         """Something that a rule's status says may have changed."""
         if key not in self._marked:
@@ -181,7 +185,11 @@ def wanted(
         ]
         return _status(generation, verdicts, None, controller.written, before, clock)
     if rule is None:
-        return None
+        if not controller.unavailable:
+            return None
+        open_question = Verdict("Accepted", status=None, reason="Unavailable", message=controller.unavailable)
+        verdicts = [open_question, *filter(None, [controller.blocked()])]
+        return _status(generation, verdicts, None, controller.written, before, clock)
     if controller.state is State.CLEANING:
         verdicts = [accepted(), *_deleting(controller)]
         return _status(generation, verdicts, tally, controller.written, before, clock)

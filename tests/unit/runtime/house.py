@@ -72,7 +72,7 @@ class FakeCompiling:
     async def compile_for_cleanup(self, body: dict[str, Any], key: RuleKey) -> CompiledRule:
         try:
             return await self.compile(body)
-        except FindingsError:
+        except (FindingsError, ValueError):
             return make_rule(key=key, resources=())
 
 
@@ -240,4 +240,4 @@ class House:
 
     def watched(self) -> set[GroupVersionKind]:
         """What rules' controllers hold."""
-        return {h.gvk for c in self.rules.controllers.values() for h in c.handles}
+        return {h.gvk for c in self.rules.controllers.values() for h in c.view.handles}

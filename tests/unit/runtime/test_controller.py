@@ -111,9 +111,9 @@ async def test_another_generation_keeps_the_watches_that_stay(bench: Bench) -> N
     bench.cache.set(widget())
     bench.use()
     await bench.ready()
-    before = set(map(id, bench.controller.handles))
+    before = set(map(id, bench.controller.view.handles))
     bench.use(make_rule(child(), child(SECRET, "s"), generation=2))
-    assert before <= set(map(id, bench.controller.handles))
+    assert before <= set(map(id, bench.controller.view.handles))
     assert await bench.ready() == ["w"]
 
 
@@ -130,7 +130,7 @@ async def test_a_kind_no_longer_named_is_watched_until_nothing_is_left_there(ben
     bench.cache.remove(SECRET, "a", "w-s")
     controller.note(request, CONVERGED)
     assert controller.written == {CONFIG_MAP.group_kind}
-    assert [h.gvk for h in controller.handles] == [CONFIG_MAP, WIDGET]
+    assert [h.gvk for h in controller.view.handles] == [CONFIG_MAP, WIDGET]
 
 
 async def test_it_is_planned_once_every_work_item_was_looked_at(bench: Bench) -> None:
@@ -150,19 +150,19 @@ async def test_a_frozen_rule_does_nothing_and_keeps_its_watches(bench: Bench) ->
     """Neither events nor what was queued lead to a pass."""
     bench.cache.set(widget())
     controller = bench.use()
-    handles = controller.handles
+    handles = controller.view.handles
     controller.freeze("RE201: no")
     bench.cache.set(widget(spec={"size": 2}))
     controller.wake(Request(KEY, "a", "w"))
     assert await bench.ready() == []
-    assert controller.handles == handles
+    assert controller.view.handles == handles
 
 
 async def test_a_suspended_rule_watches_nothing(bench: Bench) -> None:
     """It costs the server nothing."""
     bench.use()
     bench.use(make_rule(mode=Mode.SUSPENDED))
-    assert bench.controller.handles == ()
+    assert bench.controller.view.handles == ()
     assert bench.controller.state is State.IDLE
 
 

@@ -327,11 +327,27 @@ async def test_a_server_that_cannot_be_asked_delays_a_rule(house: House) -> None
     """It is tried again and nothing of it is lost."""
     house.compiling.error = Unreachable("away")
     house.put(rule_body())
-    await house.settle()
-    assert house.client.writes == []
+    await house.settle(0.2)
+    assert house.client.verbs == ["status"]
+    assert house.condition("Accepted")["status"] == "Unknown"
+    assert house.condition("Ready")["message"] == "the server could not be asked: away"
     house.compiling.error = None
     await house.settle(1.0)
-    assert house.client.verbs == ["patch", "status"]
+    await house.settle(6.0)
+    assert house.client.verbs[1] == "patch"
+    assert house.condition("Ready")["status"] == "True"
+
+
+async def test_a_defect_in_compiling_is_said_and_holds_no_rule(house: House) -> None:
+    """The rule says that something unexpected happened; it can still be deleted."""
+    house.put(rule_body())
+    await house.settle()
+    house.edit(mode="no such mode")
+    await house.settle(6.0)
+    assert house.condition("Ready")["reason"] == "Unavailable"
+    house.delete()
+    await house.settle(6.0)
+    assert house.body() is None
 
 
 async def test_very_many_sources_leave_the_loop_to_others(house: House) -> None:
