@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from rulesengine.cel import types
-from rulesengine.cel.functions import FUNCTIONS, OPERATORS, RESULTS
+from rulesengine.cel.exact import TYPE_NAMES
+from rulesengine.cel.library import FUNCTIONS, OPERATORS, RESULTS
 from rulesengine.cel.syntax import Call, Fold, Index, ListOf, Literal, MapOf, Name, Node, Select
 from rulesengine.cel.types import (
     BOOL,
@@ -111,7 +112,7 @@ class Checker:
     def _name(self, node: Name, name: str, names: Mapping[str, Type]) -> Type:
         if name in names:
             return names[name]
-        if name in ("bool", "int", "uint", "double", "string", "bytes", "list", "map", "null_type", "type"):
+        if name in TYPE_NAMES:
             return types.TYPE
         self._find("RE202", f"undeclared reference to '{name}'", node.at, node.length, _nearest(name, names))
         return DYN
@@ -309,7 +310,18 @@ class Checker:
 
 _ORDER = frozenset({"bool", "string", "bytes", "timestamp", "duration", *types.NUMBERS})
 _OF_STRINGS = frozenset(
-    ["startsWith", "endsWith", "matches", "charAt", "lowerAscii", "upperAscii", "replace", "split", "substring", "trim"]
+    [
+        "startsWith",
+        "endsWith",
+        "matches",
+        "charAt",
+        "lowerAscii",
+        "upperAscii",
+        "replace",
+        "split",
+        "substring",
+        "trim",
+    ]
 )
 
 

@@ -7,19 +7,19 @@ round, so no expression can hang the engine.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cmp_to_key
 from typing import Any
 
-from rulesengine.cel.functions import FUNCTIONS, OPERATORS
-from rulesengine.cel.paths import Scope, path_of
+from rulesengine.cel.library import FUNCTIONS, OPERATORS
+from rulesengine.cel.paths import Path, Scope, path_of
 from rulesengine.cel.syntax import Call, Fold, Index, ListOf, Literal, MapOf, Name, Node, Select
-from rulesengine.cel.values import NONE, Optional, TypeValue, UInt, lookup, no_overload
+from rulesengine.cel.values import NONE, Optional, TypeValue, UInt, compare, lookup, no_overload
 from rulesengine.core.errors import EvaluationError, Excluded, Waiting
 
 BUDGET = 1_000_000
-TYPES = {
-    name: TypeValue(name)
-    for name in ("bool", "int", "uint", "double", "string", "bytes", "list", "map", "null_type", "type")
-}
+TYPE_NAMES = frozenset(
+    ["bool", "int", "uint", "double", "string", "bytes", "list", "map", "null_type", "type", "optional_type"]
+)
 
 
 class Frame:
@@ -88,8 +88,8 @@ def _name(node: Name, name: str, scope: Scope) -> Run:
         try:
             return frame.names[name]
         except KeyError:
-            if name in TYPES:
-                return TYPES[name]
+            if name in TYPE_NAMES:
+                return TypeValue(name)
             raise EvaluationError(
                 "no such attribute", reason="no_such_field", path=(name,), offset=node.at
             ) from None
@@ -245,15 +245,16 @@ def _call(node: Call, scope: Scope) -> Run:
             return _not(arguments[0], node)
         case "or" | "orValue" if node.target is not None and len(arguments) == 1:
             return _or(_run(node.target, scope), arguments[0], node, value=node.function == "orValue")
+    run: Callable[..., Any]
     if node.target is not None:
         arguments = [_run(node.target, scope), *arguments]
-        run = FUNCTIONS["." + node.function]
+        run = FUNCTIONS.get("." + node.function, _unknown)
     else:
-        run = OPERATORS.get(node.function) or FUNCTIONS[node.function]
+        run = OPERATORS.get(node.function) or FUNCTIONS.get(node.function, _unknown)
 
     def call(frame: Frame) -> Any:
         values = [argument(frame) for argument in arguments]
-        frame.spend(1 + sum([len(v) // 10 for v in values if v.__class__ in _SIZED]))
+        frame.spend(1 + _length(values))
         try:
             return run(*values)
         except EvaluationError as error:
@@ -264,7 +265,17 @@ def _call(node: Call, scope: Scope) -> Run:
     return call
 
 
-_SIZED = frozenset({str, bytes, list, dict})
+_SIZED = (str, bytes, list, dict)
+
+
+def _unknown(*_: Any) -> Any:
+    """In place of a function that there is not, where the checker was not asked."""
+    raise no_overload()
+
+
+def _length(values: list[Any]) -> int:
+    """A tenth of what is looked at: a unit of cost stands for ten characters or items."""
+    return sum(len(value) // 10 for value in values if isinstance(value, _SIZED))
 
 
 def _truth(run: Run, frame: Frame, node: Node) -> bool:
@@ -324,7 +335,7 @@ def _or(target: Run, other: Run, node: Node, *, value: bool) -> Run:
 def _fold(node: Fold, scope: Scope) -> Run:
     over = _run(node.range, scope)
     base = path_of(node.range, scope)
-    below = dict.fromkeys(node.names, ())
+    below: dict[str, Path] = dict.fromkeys(node.names, ())
     if node.kind in ("bind", "optMap", "optFlatMap"):
         below[node.names[0]] = base or ()
     elif base:
@@ -431,13 +442,13 @@ def _transformed_entries(frames: Any, body: Run, node: Fold) -> dict[Any, Any]:
     return found
 
 
+def _by_key(a: tuple[Any, Any], b: tuple[Any, Any]) -> int:
+    return compare(a[0], b[0])
+
+
 def _sorted_by(frames: Any, body: Run, node: Fold) -> list[Any]:  # noqa: ARG001 - one signature for all
-    from functools import cmp_to_key  # noqa: PLC0415
-
-    from rulesengine.cel.values import compare  # noqa: PLC0415
-
-    keyed = [(body(inner), values[0]) for inner, values in frames]
-    keyed.sort(key=cmp_to_key(lambda a, b: compare(a[0], b[0])))
+    keyed: list[tuple[Any, Any]] = [(body(inner), values[0]) for inner, values in frames]
+    keyed.sort(key=cmp_to_key(_by_key))
     return [value for _, value in keyed]
 
 

@@ -7,6 +7,7 @@ Only `repr` of literals and names of our own enter the source.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -20,18 +21,18 @@ class Unusual(Exception):
 
 
 class _NotFast(Exception):
-    """This expression has no fast form."""
+    """Raised for an expression without a fast form."""
 
 
 def _text(value: Any) -> str:
     if value.__class__ is not str:
         raise Unusual
-    return value  # type: ignore[no-any-return]
+    return value
 
 
 def _truth(value: Any) -> bool:
     if value is True or value is False:
-        return value  # type: ignore[no-any-return]
+        return value
     raise Unusual
 
 
@@ -55,9 +56,9 @@ def _subtract(a: Any, b: Any) -> Any:
 def _equal(a: Any, b: Any) -> bool:
     kind = a.__class__
     if kind is str:
-        return b.__class__ is str and a == b
+        return b.__class__ is str and bool(a == b)
     if kind is b.__class__ and (kind is int or kind is bool or a is None):
-        return a == b  # type: ignore[no-any-return]
+        return bool(a == b)
     raise Unusual
 
 
@@ -73,10 +74,7 @@ def _in(item: Any, within: Any) -> bool:
     if isinstance(within, dict):
         return item in within
     if within.__class__ is list:
-        for each in within:
-            if each.__class__ is str and each == item:
-                return True
-        return False
+        return any(each.__class__ is str and each == item for each in within)
     raise Unusual
 
 
@@ -106,7 +104,7 @@ def _size(value: Any) -> int:
 
 def _string(value: Any) -> str:
     if value.__class__ is str:
-        return value  # type: ignore[no-any-return]
+        return value
     if value.__class__ is int:
         return str(value)
     raise Unusual
@@ -148,7 +146,7 @@ class _Writer:
         match node:
             case Literal(value=value):
                 if value is None or type(value) in (bool, int, str, float):
-                    if type(value) is float and (value != value or value in (float("inf"), float("-inf"))):
+                    if type(value) is float and not math.isfinite(value):
                         raise _NotFast
                     return repr(value)
             case Name(name=name):
@@ -166,6 +164,8 @@ class _Writer:
                 return self._call(node, scope)
             case Fold():
                 return self._fold(node, scope)
+            case _:
+                pass
         raise _NotFast
 
     def _map(self, entries: tuple[tuple[Node, Node, bool], ...], scope: Mapping[str, str]) -> str:
@@ -192,8 +192,8 @@ class _Writer:
         if function == "!_":
             return f"(not {self._truth(arguments[0], scope)})"
         if function == "_?_:_":
-            condition, then, otherwise = arguments
-            return f"({self.value(then, scope)} if {self._truth(condition, scope)} else {self.value(otherwise, scope)})"
+            then, otherwise = (self.value(each, scope) for each in arguments[1:])
+            return f"({then} if {self._truth(arguments[0], scope)} else {otherwise})"
         values = [self.value(each, scope) for each in arguments]
         match function:
             case "_==_":
@@ -213,6 +213,8 @@ class _Writer:
             case "_<_" | "_<=_" | "_>_" | "_>=_":
                 a, b = self._fresh(), self._fresh()
                 return f"(_numbers({a} := {values[0]}, {b} := {values[1]}) and {a} {function.strip('_')} {b})"
+            case _:
+                pass
         raise _NotFast
 
     def _member(self, node: Call, scope: Mapping[str, str]) -> str:
@@ -276,7 +278,8 @@ class _Writer:
             case "map":
                 condition = f" if {self._truth(node.condition, inner)}" if node.condition is not None else ""
                 return f"[{self.value(node.body, inner)} {each}{condition}]"
-        raise _NotFast
+            case _:
+                raise _NotFast
 
 
 _BOOLEAN = frozenset({"_&&_", "_||_", "!_", "_==_", "_!=_", "@in", "_<_", "_<=_", "_>_", "_>=_"})

@@ -17,19 +17,19 @@ _BINARY = {
     "||": 1, "&&": 2, "==": 3, "!=": 3, "<": 3, "<=": 3, ">": 3, ">=": 3, "in": 3,
     "+": 4, "-": 4, "*": 5, "/": 5, "%": 5,
 }  # fmt: skip
+# (macro, number of arguments) → (kind, number of names)
 _FOLDS: dict[tuple[str, int], tuple[str, int]] = {
-    # (macro, number of arguments) → (kind, number of names)
-    ("all", 2): ("all", 1), ("exists", 2): ("exists", 1), ("exists_one", 2): ("exists_one", 1),
-    ("existsOne", 2): ("exists_one", 1), ("map", 2): ("map", 1), ("map", 3): ("map", 1), ("filter", 2): ("filter", 1),
-    ("all", 3): ("all", 2), ("exists", 3): ("exists", 2), ("exists_one", 3): ("exists_one", 2),
-    ("existsOne", 3): ("exists_one", 2), ("transformList", 3): ("transformList", 2),
-    ("transformList", 4): ("transformList", 2), ("transformMap", 3): ("transformMap", 2),
-    ("transformMap", 4): ("transformMap", 2), ("transformMapEntry", 3): ("transformMapEntry", 2),
-    ("transformMapEntry", 4): ("transformMapEntry", 2), ("optMap", 2): ("optMap", 1),
-    ("optFlatMap", 2): ("optFlatMap", 1), ("sortBy", 2): ("sortBy", 1),
-}  # fmt: skip
+    **{(kind, 2): (kind, 1) for kind in ("all", "exists", "map", "filter", "optMap", "optFlatMap", "sortBy")},
+    **{
+        (kind, 3): (kind, 2)
+        for kind in ("all", "exists", "transformList", "transformMap", "transformMapEntry")
+    },
+    **{(kind, 4): (kind, 2) for kind in ("transformList", "transformMap", "transformMapEntry")},
+    **{(name, n + 1): ("exists_one", n) for name in ("exists_one", "existsOne") for n in (1, 2)},
+    ("map", 3): ("map", 1),
+}
 NAMESPACES = frozenset(
-    {
+    [
         "optional",
         "math",
         "strings",
@@ -45,7 +45,7 @@ NAMESPACES = frozenset(
         "cidr",
         "format",
         "yaml",
-    }
+    ]
 )
 
 
@@ -201,6 +201,8 @@ class _Parser:
                 return Literal(token.value, token.at, len(token.text))
             case "name":
                 return self._name()
+            case _:
+                pass
         if self._takes("("):
             node = self._expression()
             self._expect(")")

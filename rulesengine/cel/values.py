@@ -59,7 +59,7 @@ class Timestamp:
     def __str__(self) -> str:
         fraction = f"{self.ns % SECOND:09d}".rstrip("0")
         when = self.when
-        text = f"{when.year:04d}-{when.month:02d}-{when.day:02d}T{when.hour:02d}:{when.minute:02d}:{when.second:02d}"
+        text = when.replace(microsecond=0, tzinfo=None).isoformat()
         return f"{text}.{fraction}Z" if fraction else f"{text}Z"
 
 
@@ -122,7 +122,7 @@ def number_of(value: Any) -> int | float | None:
     kind = type(value)
     if kind is int or kind is float:
         return value  # type: ignore[no-any-return]
-    return value.value if kind is UInt else None  # type: ignore[no-any-return]
+    return value.value if kind is UInt else None
 
 
 def equals(left: Any, right: Any) -> bool:
@@ -146,9 +146,9 @@ def equals(left: Any, right: Any) -> bool:
 
 
 def _same_map(left: dict[Any, Any], right: dict[Any, Any]) -> bool:
-    for key in left:
+    for key, wanted in left.items():
         found, value = lookup(right, key)
-        if not found or not equals(left[key], value):
+        if not found or not equals(wanted, value):
             return False
     return True
 
@@ -156,16 +156,12 @@ def _same_map(left: dict[Any, Any], right: dict[Any, Any]) -> bool:
 def lookup(mapping: dict[Any, Any], key: Any) -> tuple[bool, Any]:
     """Whether a map has a key, and the value: 1, 1u and 1.0 are one key, true is another."""
     if type(key) is bool or not mapping:
-        for each in mapping:
-            if each is key:
-                return True, mapping[each]
-        return False, None
+        return next(((True, value) for each, value in mapping.items() if each is key), (False, None))
     if key in mapping:
         if type(key) is str:
             return True, mapping[key]
-        for each in mapping:
-            if type(each) is not bool and each == key:
-                return True, mapping[each]
+        same = ((True, value) for each, value in mapping.items() if type(each) is not bool and each == key)
+        return next(same, (False, None))
     return False, None
 
 
@@ -174,8 +170,19 @@ def compare(left: Any, right: Any) -> int:
     a, b = number_of(left), number_of(right)
     if (a is None or b is None) and (type(left) is not type(right) or type(left) not in _ORDERED):
         raise no_overload()
-    x, y = (left, right) if a is None else (a, b)
-    return (x > y) - (x < y)
+    if a is not None and type(a) is not type(b):  # as cel-go compares them: through doubles where one is
+        a, b = _near(a, b)
+    x: Any = left if a is None else a
+    y: Any = right if a is None else b
+    return int(x > y) - int(x < y)
+
+
+def _near(a: Any, b: Any) -> tuple[Any, Any]:
+    """An int and a double beyond 2^53 compare as the doubles they are nearest to, inside int64."""
+    whole, double = (a, b) if isinstance(a, int) else (b, a)
+    if isinstance(double, float) and abs(double) <= 2.0**64 and abs(whole) <= 2**64:
+        return float(a), float(b)
+    return a, b
 
 
 _ORDERED = frozenset({bool, str, bytes, Timestamp, Duration})

@@ -1,0 +1,102 @@
+"""The string functions of the standard library and of cel-go's strings extension, in code points."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import re2
+
+from rulesengine.cel.library.formatting import formatted, quoted
+from rulesengine.cel.library.registry import bad, enter, function, want
+from rulesengine.cel.values import no_overload
+
+
+def _string(name: str, result: str, run: Callable[..., Any], *kinds: type) -> None:
+    def checked(target: Any, *arguments: Any) -> Any:
+        want(target, str)
+        if len(arguments) > len(kinds):
+            raise no_overload()
+        for argument, kind in zip(arguments, kinds, strict=False):
+            want(argument, kind)
+        return run(target, *arguments)
+
+    enter(f".{name}", checked, result)
+
+
+def _matches(text: str, pattern: str) -> bool:
+    try:
+        return re2.search(pattern, text) is not None
+    except re2.error:
+        raise bad("the pattern is no regular expression (RE2)") from None
+
+
+def _index(text: str, part: str, start: int = 0) -> int:
+    if not 0 <= start <= len(text):
+        raise bad("index out of range", "index")
+    return text.find(part, start)
+
+
+def _last_index(text: str, part: str, end: int | None = None) -> int:
+    if end is None:
+        return text.rfind(part)
+    if not 0 <= end <= len(text):
+        raise bad("index out of range", "index")
+    return text.rfind(part, 0, end + len(part))
+
+
+def _substring(text: str, start: int, end: int | None = None) -> str:
+    stop = len(text) if end is None else end
+    if not 0 <= start <= stop <= len(text):
+        raise bad("index out of range", "index")
+    return text[start:stop]
+
+
+def _char_at(text: str, index: int) -> str:
+    if not 0 <= index <= len(text):
+        raise bad("index out of range", "index")
+    return text[index : index + 1]
+
+
+def _split(text: str, by: str, count: int = -1) -> list[str]:
+    if count == 0:
+        return []
+    if count == 1:
+        return [text]
+    if not by:
+        return list(text) if count < 0 else [*text[: count - 1], text[count - 1 :]] if text else []
+    return text.split(by) if count < 0 else text.split(by, count - 1)
+
+
+def _ascii(text: str, first: str, last: str, shift: int) -> str:
+    return "".join(chr(ord(c) + shift) if first <= c <= last else c for c in text)
+
+
+_string("startsWith", "bool", str.startswith, str)
+_string("endsWith", "bool", str.endswith, str)
+_string("contains", "bool", lambda text, part: part in text, str)
+_string("matches", "bool", _matches, str)
+_string("charAt", "string", _char_at, int)
+_string("indexOf", "int", _index, str, int)
+_string("lastIndexOf", "int", _last_index, str, int)
+_string("lowerAscii", "string", lambda text: _ascii(text, "A", "Z", 32))
+_string("upperAscii", "string", lambda text: _ascii(text, "a", "z", -32))
+_string("replace", "string", lambda text, old, new, count=-1: text.replace(old, new, count), str, str, int)
+_string("split", "list(string)", _split, str, int)
+_string("substring", "string", _substring, int, int)
+_string("trim", "string", str.strip)
+_string("reverse", "string", lambda text: text[::-1])
+
+
+@function("matches", "bool")
+def matches(text: Any, pattern: Any) -> bool:
+    return _matches(want(text, str), want(pattern, str))
+
+
+@function(".join", "string")
+def join(items: Any, by: Any = "") -> str:
+    return str(want(by, str).join([want(each, str) for each in want(items, list)]))
+
+
+enter(".format", lambda text, values: formatted(want(text, str), want(values, list)), "string")
+enter("strings.quote", lambda text: quoted(want(text, str)), "string")
