@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from rulesengine.core import json
 from rulesengine.core.json import Object
 from rulesengine.schema import Schema
 from rulesengine.ssa.compare import equal
@@ -129,21 +130,26 @@ class _Operation:
         if schema is None:
             return after
         versions = {each.version for _, each in managers}
-        if any(self._shapes.at(version) is not schema for version in versions):
-            return self._pruned_across(after, schema, mine, managers)
+        one_schema = all(self._shapes.at(version) is schema for version in versions)
         rest = mine.fields
         for _, each in managers:
             rest = difference(rest, each.fields)
-        if not rest:
+        if one_schema and not rest:
             return after
+        if not one_schema or _has_hollow(after):
+            return self._pruned_in_steps(after, schema, mine, managers)
         others: Tree = {}
         for _, each in managers:
             others = union(others, each.fields)
         pruned: Object = removed(schema, after, lost(schema, mine.fields, others)) or {}
         return pruned
 
-    def _pruned_across(self, after: Object, schema: Schema, mine: Owned, managers: Managers) -> Object:
-        """The same where versions differ in what they share: each puts back what is held in it."""
+    def _pruned_in_steps(self, after: Object, schema: Schema, mine: Owned, managers: Managers) -> Object:
+        """The same as the server takes it: remove, put back what is held in each version, keep the rest.
+
+        It comes to something else where versions differ in what they share, and where a
+        struct is left with nothing in it that can be owned.
+        """
         held: dict[str, Tree] = {mine.version: {}}  # the pruned version comes first
         for _, each in managers:
             held[each.version] = union(held.get(each.version, {}), each.fields)
@@ -164,3 +170,9 @@ class _Operation:
         if mine is not None:
             time = self._time if moved else mine.time
             managers.put(self._who, replace(mine, fields=stripped(mine.fields), time=time))
+
+
+def _has_hollow(obj: Object) -> bool:
+    """Whether there may be an empty list or a null in it: values with nothing to own."""
+    text = json.encode(obj)
+    return b"[]" in text or b"null" in text

@@ -268,6 +268,8 @@ def deployment(rng: random.Random) -> Value:
 def _container(rng: random.Random, name: str) -> Value:
     ports = [{"containerPort": number, "protocol": proto} for number in (80, 81) for proto in ("TCP", "UDP")]
     env = [{"name": key, "value": rng.choice(["", "1", "2"])} for key in ("A", "B", "C", "D")]
+    if rng.random() < 0.15:  # a patch may bring one twice, and the server bears it
+        env.append({"name": "A", "value": "3"})
     for port in ports:
         if port["protocol"] == "TCP" and rng.random() < 0.5:
             del port["protocol"]
