@@ -34,13 +34,16 @@ spec:
     apiVersion: v1
     kind: Namespace
     selector: {matchLabels: {team: "true"}}
+  variables:
+  - name: cpu
+    expression: "object.metadata.?labels[?'size'].orValue('small') == 'large' ? '16' : '4'"
   resources:
   - name: quota
     template:
       apiVersion: v1
       kind: ResourceQuota
       metadata: {name: base, namespace: "${object.metadata.name}"}
-      spec: {hard: {requests.cpu: "${object.metadata.?labels[?'size'].orValue('small') == 'large' ? '16' : '4'}"}}
+      spec: {hard: {requests.cpu: "${variables.cpu}"}}
   - name: deny
     template:
       apiVersion: networking.k8s.io/v1
