@@ -96,7 +96,7 @@ STALE = Patience(0.2, 30.0)  # it moved under our hands; the cache is about to k
 OVERLOADED = Patience(0.5, 15.0)
 MISSING = Patience(1.0, 300.0, believed=False)  # a namespace or kind (yet); its coming wakes who waits
 WRONG = Patience(5.0, 300.0)  # invalid as things stand; a quota, policy or schema may change
-RIGHTS = Patience(300.0, 300.0)
+RIGHTS = Patience(5.0, 300.0)  # rights are often granted moments after a rule is applied
 OWNED = Patience(300.0, 3600.0)  # in conflict: only a change of either side helps, this is a safety net
 
 _MANAGER = re.compile(r'^conflict with "((?:[^"\\]|\\.)*)"')
@@ -353,7 +353,7 @@ TABLE: Sequence[Row] = (
         "Refused, again with capped backoff",
         _pod_security,
     ),
-    Row("403", lambda s: s.status == 403, "Forbidden, again after 5 minutes", _forbidden),
+    Row("403", lambda s: s.status == 403, "Forbidden, again after 5 s, later every 5 minutes", _forbidden),
     Row("401", lambda s: s.status == 401, "wait for valid credentials", _credentials),
     Row(
         "422 whose causes are all immutable or Forbidden fields",

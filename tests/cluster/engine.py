@@ -38,6 +38,7 @@ class Engine:
     """`rulesengine run` against a plane, with a token of its own so that the audit log tells."""
 
     plane: Plane
+    who: str = "engine"
     process: subprocess.Popen[bytes] | None = None
     seen: int = 0
     log: Path = field(init=False)
@@ -46,7 +47,7 @@ class Engine:
         self.log = self.plane.folder / "engine.log"
 
     def start(self) -> None:
-        config = self.plane.folder / "engine.kubeconfig"
+        config = self.plane.folder / f"{self.who}.kubeconfig"
         command = [sys.executable, "-m", "rulesengine.cli.main", "run", "--kubeconfig", str(config)]
         with self.log.open("ab") as out:
             self.process = subprocess.Popen(

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.cluster.engine import Engine, eventually
+from tests.cluster.engine import OWN_NAMESPACE, Engine, eventually
 from tests.cluster.plane import Plane
 
 Object = dict[str, Any]
@@ -404,3 +404,70 @@ def test_source_status_is_written_once(user: User, engine: Engine) -> None:
     user.plane.kubectl("-n", user.space, "annotate", "widget", "w", "rulesengine.dev/reconcile-at=now")
     engine.quiet()
     assert [r for r in engine.requests() if r["verb"] in ("patch", "update", "create")] == []
+
+
+RIGHTS: list[Object] = [
+    {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRole",
+        "metadata": {"name": "limited-engine"},
+        "rules": [
+            {
+                "apiGroups": ["", "events.k8s.io"],
+                "resources": ["configmaps", "namespaces", "events"],
+                "verbs": ["*"],
+            },
+            {"apiGroups": ["rulesengine.dev", "test.example.com"], "resources": ["*"], "verbs": ["*"]},
+            {
+                "apiGroups": ["apiextensions.k8s.io"],
+                "resources": ["customresourcedefinitions"],
+                "verbs": ["get", "list", "watch"],
+            },
+        ],
+    },
+    {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "Role",
+        "metadata": {"name": "limited-engine", "namespace": OWN_NAMESPACE},
+        "rules": [{"apiGroups": [""], "resources": ["secrets"], "verbs": ["*"]}],
+    },
+]
+
+
+def bound(role: Object) -> Object:
+    """The binding of one of these roles to the limited engine's user."""
+    kind = role["kind"]
+    return {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": f"{kind}Binding",
+        "metadata": role["metadata"],
+        "subjects": [{"kind": "User", "name": "alice", "apiGroup": "rbac.authorization.k8s.io"}],
+        "roleRef": {"kind": kind, "name": role["metadata"]["name"], "apiGroup": "rbac.authorization.k8s.io"},
+    }
+
+
+def test_a_forbidden_kind_is_reported_and_heals(user: User) -> None:
+    """What the engine may not touch is said on the rule, the rest is made, and a granted right heals."""
+    user.plane.kubectl("create", "ns", OWN_NAMESPACE, check=False)
+    user.apply(*RIGHTS, *map(bound, RIGHTS))
+    engine = Engine(user.plane, who="alice")
+    engine.start()
+    try:
+        secret = config_map("s", "s", text="x")
+        secret["template"] |= {"kind": "Secret", "stringData": secret["template"].pop("data")}
+        user.widget("w", text="x")
+        user.apply(rule(secret, config_map("c", "c", k="1")))
+        eventually(lambda: user.data("c"))
+        eventually(lambda: user.condition("Ready")["status"] == "False")
+        eventually(lambda: "forbidden" in json.dumps(user.status()).lower())
+        wider = json.loads(json.dumps(RIGHTS[0]))
+        wider["rules"][0]["resources"].append("secrets")
+        user.apply(wider)
+        eventually(lambda: user.names("secret") == {"s"}, 60)
+        eventually(lambda: user.condition("Ready")["status"] == "True", 60)
+        user.plane.kubectl("delete", "clusterrule", "main", "--timeout=30s")
+        eventually(lambda: user.names("secret") == set())
+    finally:
+        engine.stop()
+        user.plane.kubectl("delete", "clusterrole,clusterrolebinding", "limited-engine")
+        user.plane.kubectl("-n", OWN_NAMESPACE, "delete", "role,rolebinding", "limited-engine")
