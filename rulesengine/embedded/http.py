@@ -45,10 +45,12 @@ async def serve(
     if data is not None:
         raise UsageError("keeping the embedded server's data in a file is not there yet; leave it out")
     behind = server or Server()
-    runner = web.ServerRunner(web.Server(_Handler(behind).handle, access_log=None), handle_signals=False)
+    runner = web.ServerRunner(
+        web.Server(_Handler(behind).handle, access_log=None), handle_signals=False, shutdown_timeout=0.5
+    )
     await runner.setup()
     try:
-        site = web.TCPSite(runner, host, port, shutdown_timeout=0.5)
+        site = web.TCPSite(runner, host, port)
         try:
             await site.start()
         except OSError as error:
