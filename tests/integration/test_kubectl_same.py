@@ -11,9 +11,9 @@ import difflib
 from pathlib import Path
 
 import pytest
-from tests.integration.kubectl_player import SCRIPTS, Player, commands, expected, find_kubectl
 
 from rulesengine import embedded
+from tests.integration.kubectl_player import SCRIPTS, Player, commands, expected, find_kubectl
 
 KINDS = "a kind or version that the embedded server does not serve"
 CONTROLLERS = "made by controllers and admission plugins that do not run here"
