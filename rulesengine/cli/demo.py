@@ -7,22 +7,17 @@ one that `diff` prints. Each step shows the kubectl command that does the same.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import sys
 import time
 from collections.abc import Awaitable, Callable
-from typing import Any
 
-from rulesengine import api, client, embedded, runtime
+from rulesengine import api, runtime
 from rulesengine.cli.forecasts import as_text
-from rulesengine.client import NotFound
-from rulesengine.core import json
 from rulesengine.core.errors import UsageError
-from rulesengine.core.json import Object
 from rulesengine.core.kinds import GroupVersionKind
 from rulesengine.runtime import Settings
+from rulesengine.testing import Cluster, in_process
 
-USER = "kubectl"
 PATIENCE = 20.0  # seconds for a step that takes milliseconds; beyond it the demo says what failed
 
 RULE = """\
@@ -64,52 +59,15 @@ def run_demo() -> int:
 
 
 async def _play() -> int:
-    server = embedded.Server()
-    connection = client.Client(server.transport())
-    cluster = Cluster(connection, client.Discovery(connection))
-    for crd in api.crds():
-        await cluster.apply(crd)
-    engine = runtime.Engine(connection, Settings())
-    running = asyncio.create_task(engine.run())
-    try:
-        await _steps(cluster)
-    finally:
-        engine.stop()
-        await running
-        await connection.close()
+    async with in_process() as cluster:
+        engine = runtime.Engine(cluster.connection)
+        running = asyncio.create_task(engine.run())
+        try:
+            await _steps(cluster)
+        finally:
+            engine.stop()
+            await running
     return 0
-
-
-class Cluster:
-    """What the demo's user does, without a process for each command."""
-
-    def __init__(self, connection: client.Client, discovery: client.Discovery) -> None:
-        self.connection = connection
-        self._discovery = discovery
-
-    async def apply(self, body: Object) -> None:
-        gvk = GroupVersionKind.parse(body["apiVersion"], body["kind"])
-        meta = body["metadata"]
-        resource = await self._served(gvk)
-        space = meta.get("namespace", "")
-        await self.connection.apply(resource, space, meta["name"], body, field_manager=USER, force=True)
-
-    async def patch(self, gvk: GroupVersionKind, space: str, name: str, change: Object) -> None:
-        await self.connection.patch(await self._served(gvk), space, name, change, field_manager=USER)
-
-    async def delete(self, gvk: GroupVersionKind, space: str, name: str) -> None:
-        await self.connection.delete(await self._served(gvk), space, name)
-
-    async def get(self, gvk: GroupVersionKind, space: str, name: str) -> Object | None:
-        with contextlib.suppress(NotFound):
-            return json.decode_object(await self.connection.get(await self._served(gvk), space, name))
-        return None
-
-    async def _served(self, gvk: GroupVersionKind) -> Any:
-        resource = await self._discovery.resource(gvk)
-        if resource is None:
-            raise UsageError(f"{gvk} is not served")
-        return resource
 
 
 async def _steps(cluster: Cluster) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from rulesengine import embedded
 from rulesengine.cli.state import load
 from rulesengine.client import Client
+from rulesengine.testing import in_process
 
 
 def serve_api(port: int, kubeconfig: Path, files: Sequence[str]) -> int:
@@ -34,10 +35,10 @@ async def serving(port: int, kubeconfig: Path, files: Sequence[str]) -> AsyncIte
     shown = Path.cwd() / kubeconfig
     async with (
         embedded.serve(port=port, kubeconfig=kubeconfig) as running,
-        Client(running.server.transport()) as connection,
+        in_process(running.server) as cluster,
     ):
-        await load(connection, files)
+        await load(cluster, files)
         sys.stdout.write(f"serving on {running.url}; its data is in memory. Try:\n")
         sys.stdout.write(f"  export KUBECONFIG={shown}\n  kubectl get namespaces\n")
         sys.stdout.flush()
-        yield connection
+        yield cluster.connection
