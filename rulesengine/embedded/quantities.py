@@ -15,11 +15,16 @@ _SUFFIXES = {power: suffix for suffix, power in _DECIMAL.items()}
 
 def canonical(value: str | float) -> str:
     """The canonical text; a text that is no quantity is returned as it is."""
-    return _canonical(value if isinstance(value, str) else str(value))
+    return _canonical(value if isinstance(value, str) else str(value), 9)
+
+
+def canonical_resource(value: str | float) -> str:
+    """The same for amounts of resources, which are rounded up to thousandths."""
+    return _canonical(value if isinstance(value, str) else str(value), 3)
 
 
 @lru_cache(maxsize=4096)
-def _canonical(text: str) -> str:
+def _canonical(text: str, places: int) -> str:
     match = _QUANTITY.fullmatch(text.strip())
     if match is None:
         return text
@@ -32,10 +37,10 @@ def _canonical(text: str) -> str:
         exact = number * 1024 ** _BINARY[suffix]
         if abs(exact) >= 1024 and exact.denominator == 1:
             return _binary(int(exact))
-        return _decimal(exact, exponent=False)
+        return _decimal(exact, places, exponent=False)
     if suffix[:1] in ("e", "E") and len(suffix) > 1:
-        return _decimal(number * Fraction(10) ** int(suffix[1:]), exponent=True)
-    return _decimal(number * Fraction(10) ** _DECIMAL[suffix], exponent=False)
+        return _decimal(number * Fraction(10) ** int(suffix[1:]), places, exponent=True)
+    return _decimal(number * Fraction(10) ** _DECIMAL[suffix], places, exponent=False)
 
 
 def _binary(number: int) -> str:
@@ -46,13 +51,16 @@ def _binary(number: int) -> str:
     return f"{number}{'' if not power else ('Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei')[power - 1]}"
 
 
-def _decimal(number: Fraction, *, exponent: bool) -> str:
-    """The largest power of thousand that leaves a whole number; rounded up below nano."""
+def _decimal(number: Fraction, places: int, *, exponent: bool) -> str:
+    """The largest power of thousand that leaves a whole number; rounded away from zero below `places`."""
     if not number:
         return "0"
-    nano = number * 10**9
-    whole = -(-nano.numerator // nano.denominator) if nano > 0 else nano.numerator // nano.denominator
-    power = -9
+    smallest = number * 10**places
+    up = smallest.numerator > 0
+    whole = (
+        -(-smallest.numerator // smallest.denominator) if up else smallest.numerator // smallest.denominator
+    )
+    power = -places
     while power < 18 and whole % 1000 == 0:
         whole //= 1000
         power += 3

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from rulesengine.core import json
 from rulesengine.core.json import Json, Object
 from rulesengine.core.kinds import GroupVersionKind
-from rulesengine.embedded.quantities import canonical
+from rulesengine.embedded.quantities import canonical, canonical_resource
 from rulesengine.schema import builtin
 
 FILE = f"structs-{builtin.VERSION}.json.gz"
@@ -103,6 +103,8 @@ def _reduced(shape: str, value: Json) -> Json:
     if shape[0] in "[<" and isinstance(value, list):
         inner = shape.lstrip("<")[1:]
         return [_reduced(inner, each) for each in value]
+    if shape == "{q" and isinstance(value, dict):
+        return {key: canonical_resource(each) for key, each in value.items()}
     if shape[0] == "{" and isinstance(value, dict):
         return {key: _reduced(shape[1:], each) for key, each in value.items()}
     if shape.startswith(MESSAGE) and isinstance(value, dict):
