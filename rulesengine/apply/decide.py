@@ -77,7 +77,7 @@ def decide(wanted: Wanted, schema: Schema, memory: Memory, now: float) -> Decisi
     asked = _asked(state, wanted)
     if (refusal := memory.refused(child, asked, now)) is not None:
         return Withheld(refusal)
-    prepared = ssa.prepare(schema, wanted.desired)
+    prepared = ssa.prepare(schema, ssa.strip(wanted.desired))
     if live is not None and (step := _known_same(child, state, prepared, schema, live.object(), memory)):
         memory.settle(child, state)
         return NoWrite(step)
@@ -122,7 +122,7 @@ def _foreign(wanted: Wanted, schema: Schema, memory: Memory, now: float) -> Deci
     asked = _asked(state, wanted)
     if (refusal := memory.refused(child, asked, now)) is not None:
         return Withheld(refusal)
-    prepared = ssa.prepare(schema, wanted.adoption)
+    prepared = ssa.prepare(schema, ssa.strip(wanted.adoption))
     return Adoption(Write(child, state, asked, prepared, schema), wanted.policy.adopt)
 
 

@@ -186,7 +186,7 @@ def _apply(
     entry = ssa.entry(live, child.manager, STATUS)
     if entry is None and "status" not in config:
         return None
-    prepared = ssa.prepare(schema, config)
+    prepared = ssa.prepare(schema, ssa.strip(config))
     if ssa.unchanged(prepared, schema, live, child.manager, subresource=STATUS):
         return None
     echo = memory.echo(child)

@@ -137,10 +137,12 @@ class Server:
     # --- the cluster, for tests ---
 
     def put(self, gvk: GroupVersionKind, name: str, namespace: str = "default", **body: Any) -> Live:
-        """Somebody else makes or replaces an object."""
+        """Somebody else makes an object, as kubectl create does."""
         key = ObjectKey(gvk.group, gvk.kind, namespace, name)
         meta = {"name": name, "namespace": namespace, **body.pop("metadata", {})}
         made = {"apiVersion": gvk.api_version, "kind": gvk.kind, "metadata": meta, **body}
+        if "managedFields" not in meta:
+            made = ssa.update(SCHEMAS[gvk], None, made, manager="kubectl-create", now=self.clock.now())
         return self._store(key, made)
 
     def edit(
