@@ -135,7 +135,9 @@ class Cache:
         What is there already is not told again: read `handle.records()`.
         """
         part = interest.part
-        store = self._stores.get(part) or self._open(part)
+        store = self._stores.get(part)
+        if store is None:  # an empty one is false
+            store = self._open(part)
         handle = Handle(interest, store, tuple(self._informers_for(interest, store)), listener)
         self._handles.setdefault(part, []).append(handle)
         for informer in handle.informers:
