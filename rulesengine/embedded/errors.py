@@ -144,6 +144,11 @@ def media_type(accepted: Sequence[str]) -> Refused:
     return Refused(415, "UnsupportedMediaType", message, {})
 
 
+def internal() -> Refused:
+    message = "Internal error occurred: the embedded API server failed; its log has the details"
+    return Refused(500, "InternalError", message)
+
+
 def missing_feature(what: str) -> Refused:
     """Something a real server can do and this one cannot (yet)."""
     return Refused(501, "NotImplemented", f"the embedded API server does not have {what}", {})

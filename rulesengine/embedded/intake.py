@@ -14,7 +14,7 @@ from rulesengine.embedded import conform, crds, defaults, protobuf, structs
 from rulesengine.embedded.errors import Refused, bad_request, media_type
 from rulesengine.embedded.kinds import Kind
 from rulesengine.embedded.validation import type_name
-from rulesengine.schema import Schema
+from rulesengine.schema import Schema, builtin
 
 ACCEPTED = ("application/json", protobuf.CONTENT_TYPE, "application/yaml", "application/apply-patch+yaml")
 
@@ -87,8 +87,7 @@ def identify(kind: Kind, namespace: str, body: Object, name: str = "") -> None:
 
 def fit(kind: Kind, body: Object, validation: str) -> tuple[str, ...]:
     """Prunes and completes an object in place; returns warnings, or refuses unknown fields."""
-    if not kind.custom:
-        _check_types(kind, body)
+    _check_types(kind, body)
     unknown = conform.prune(kind.schema, body, custom=kind.custom)
     if unknown and validation == "Strict":
         listed = ", ".join(f'unknown field "{path}"' for path in unknown)
@@ -119,7 +118,10 @@ def default(kind: Kind, body: Object) -> None:
 
 def _check_types(kind: Kind, body: Object) -> None:
     """A Go struct cannot hold values of another type: the request fails as a whole."""
-    wrong = _mismatch(kind.schema, body, "")
+    if kind.custom:
+        wrong = _mismatch(builtin.object_meta(), body["metadata"], "metadata")
+    else:
+        wrong = _mismatch(kind.schema, body, "")
     if wrong is not None:
         path, value, wanted = wrong
         raise bad_request(

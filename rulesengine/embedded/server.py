@@ -6,6 +6,7 @@ controllers do about them. Only the lines of a watch come later.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from weakref import WeakSet
 
@@ -35,6 +36,8 @@ from rulesengine.embedded.tables import Tables, wants_table
 from rulesengine.embedded.transport import InProcess
 from rulesengine.embedded.watches import Watch
 from rulesengine.embedded.writes import Writes, Written
+
+logger = logging.getLogger(__name__)
 
 NAMESPACES = ("default", "kube-system", "kube-public", "kube-node-lease")
 TEXT = "text/plain; charset=utf-8"
@@ -83,6 +86,10 @@ class Server:
             headers: Mapping[str, str] = {"Retry-After": str(retry)} if retry else {}
             made = answer(status, refused.code)
             return Answer(made.status, made.body, made.content_type, headers)
+        except Exception:
+            # a bug here must not look like a broken connection to whoever called
+            logger.exception("a request failed", extra={"method": call.method, "path": call.path})
+            return answer(errors.internal().status(), 500)
 
     def _bootstrap(self) -> None:
         kind = self.registry.find("", "v1", "namespaces")

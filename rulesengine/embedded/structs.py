@@ -102,7 +102,7 @@ def _reduce(message: str, body: Object) -> None:
 def _reduced(shape: str, value: Json) -> Json:
     if shape[0] in "[<" and isinstance(value, list):
         inner = shape.lstrip("<")[1:]
-        return [_reduced(inner, each) for each in value]
+        return [_reduced(inner, _zero(inner) if each is None else each) for each in value]
     if shape == "{q" and isinstance(value, dict):
         return {key: canonical_resource(each) for key, each in value.items()}
     if shape[0] == "{" and isinstance(value, dict):
@@ -112,6 +112,13 @@ def _reduced(shape: str, value: Json) -> Json:
     elif shape == "q" and isinstance(value, (str, int, float)) and not isinstance(value, bool):
         return canonical(value)
     return value
+
+
+def _zero(shape: str) -> Json:
+    """What a null becomes as an item of a list."""
+    if shape.startswith(MESSAGE) or shape[0] == "{":
+        return {}
+    return [] if shape[0] in "[<" else _ZEROS.get(shape)
 
 
 def _is_zero(shape: str, value: Json) -> bool:
