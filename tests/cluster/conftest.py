@@ -1,4 +1,4 @@
-"""One control plane per session, one engine at a time. Required in CI, skipped without Go elsewhere."""
+"""One control plane per module, one engine at a time. Required in CI, skipped without Go elsewhere."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.cluster.engine import Engine
 from tests.cluster.plane import Plane
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plane]:
     missing = planes.why_not()
     if missing and os.environ.get("CI"):
@@ -26,7 +26,7 @@ def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plane]:
     running.stop()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def crds(plane: Plane) -> None:
     folder = Path(__file__).parents[2] / "crds"
     plane.kubectl("apply", "--server-side", "-f", str(folder))
