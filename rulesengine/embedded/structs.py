@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 from rulesengine.core import json
 from rulesengine.core.json import Json, Object
 from rulesengine.core.kinds import GroupVersionKind
-from rulesengine.embedded.quantities import canonical, canonical_resource
 from rulesengine.schema import builtin
+from rulesengine.schema.quantities import canonical, canonical_resource
 
 FILE = f"structs-{builtin.VERSION}.json.gz"
 MESSAGE = "M:"

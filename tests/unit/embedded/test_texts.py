@@ -6,7 +6,7 @@ import pytest
 
 from rulesengine.embedded.columns import span
 from rulesengine.embedded.jsonpaths import find
-from rulesengine.embedded.quantities import canonical
+from rulesengine.schema.quantities import canonical
 
 
 @pytest.mark.parametrize(
