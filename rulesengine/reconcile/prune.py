@@ -73,7 +73,9 @@ def _unwanted(
     claim: Claim,
     gone: Absent | None,
 ) -> Unwanted:
-    entry = next((resource for resource in rule.resources if resource.name == claim.entry), None)
+    kind = live.key.group_kind  # an entry of that name may make another kind by now
+    named = (r for r in rule.resources if r.name == claim.entry and r.gvk.group_kind == kind)
+    entry = next(named, None)
     keep = claim.keep or (live.key.group_kind in KEPT_KINDS and entry is None)
     release = claim.adopted or (keep if entry is None else entry.policy.deletion is Deletion.ORPHAN)
     wait_until, confirm = _patience(rule, context, live, claim, gone)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -24,6 +26,9 @@ from tests.unit.reconcile.fakes import (
     one,
     policy,
 )
+
+
+SECRET = GroupVersionKind("", "v1", "Secret")
 
 
 def failing(_names: object) -> bool:
@@ -150,6 +155,19 @@ def test_a_renamed_object_replaces_the_old_one(bench: Bench) -> None:
     outcome = bench.plan(make_rule(entry("child", config_map("{name}-new"))))
     assert [item.key.name for item in outcome.wanted] == ["w-new"]
     assert [item.live.key.name for item in outcome.unwanted] == ["w-child"]
+
+
+def test_an_entry_that_makes_another_kind_now_loses_what_it_made(bench: Bench) -> None:
+    """The old object goes as what it is: it is not looked for among the new kind."""
+    bench.widget()
+    bench.settle(make_rule(entry("e", config_map())))
+
+    def secret(names: Mapping[str, Any]) -> dict[str, Any]:
+        return config_map().run(names) | {"kind": "Secret"}
+
+    rule = make_rule(entry("e", Code(secret), gvk=SECRET, policy=policy(deletion=Deletion.ORPHAN)))
+    (gone,) = bench.plan(rule).unwanted
+    assert (gone.gvk, gone.live.key.name, gone.release) == (CONFIG_MAP, "w-child", False)
 
 
 def test_a_foreign_copy_of_our_stamps_is_never_unwanted(bench: Bench) -> None:

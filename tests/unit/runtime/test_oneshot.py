@@ -86,9 +86,12 @@ class Cluster:
         engine = Engine(self.client, Settings(status_delay=0.0))
         running = asyncio.create_task(engine.run())
         await asyncio.wait_for(engine.started.wait(), 10)
-        async with asyncio.timeout(20):
-            while not (engine.idle and all(c.planned for c in engine.rules.controllers.values())):
-                await asyncio.sleep(0.01)
+        for _ in range(2000):
+            if engine.idle and all(c.planned for c in engine.rules.controllers.values()):
+                break
+            await asyncio.sleep(0.01)
+        else:
+            raise AssertionError("the engine does not come to rest")
         engine.stop()
         await running
 
