@@ -27,7 +27,6 @@ from tests.unit.reconcile.fakes import (
     policy,
 )
 
-
 SECRET = GroupVersionKind("", "v1", "Secret")
 
 
