@@ -117,7 +117,8 @@ def _address(body: Object, store: Store) -> None:
 
 
 def _node_ports(spec: Object, store: Store) -> None:
-    if spec.get("type") not in ("NodePort", "LoadBalancer"):
+    balanced = spec.get("type") == "LoadBalancer" and spec.get("allocateLoadBalancerNodePorts") is not False
+    if spec.get("type") != "NodePort" and not balanced:
         return
     taken = {
         port.get("nodePort")

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+import http.server
 import json
 import signal
+import ssl
 import subprocess
 import sys
+import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -471,3 +476,83 @@ def test_a_forbidden_kind_is_reported_and_heals(user: User) -> None:
         engine.stop()
         user.plane.kubectl("delete", "clusterrole,clusterrolebinding", "limited-engine")
         user.plane.kubectl("-n", OWN_NAMESPACE, "delete", "role,rolebinding", "limited-engine")
+
+
+class Hook:
+    """A validating webhook on 127.0.0.1 that refuses ConfigMaps with colour red."""
+
+    def __init__(self, folder: Path) -> None:
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                length = int(self.headers["Content-Length"])
+                review = json.loads(self.rfile.read(length))
+                asked = review["request"]
+                red = (asked["object"] or {}).get("data", {}).get("colour") == "red"
+                response = {"uid": asked["uid"], "allowed": not red}
+                if red:
+                    response["status"] = {"code": 403, "message": "red is not to be had"}
+                body = json.dumps({**review, "request": None, "response": response}).encode()
+                self.send_response(200)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_: object) -> None:
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(folder / "hook.crt", folder / "hook.key")
+        self.server.socket = context.wrap_socket(self.server.socket, server_side=True)
+        self.authority = base64.b64encode((folder / "hook.crt").read_bytes()).decode()
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def configuration(self) -> Object:
+        return {
+            "apiVersion": "admissionregistration.k8s.io/v1",
+            "kind": "ValidatingWebhookConfiguration",
+            "metadata": {"name": "no-red"},
+            "webhooks": [
+                {
+                    "name": "no-red.test.example.com",
+                    "admissionReviewVersions": ["v1"],
+                    "sideEffects": "None",
+                    "failurePolicy": "Fail",
+                    "clientConfig": {
+                        "url": f"https://127.0.0.1:{self.server.server_port}/",
+                        "caBundle": self.authority,
+                    },
+                    "rules": [
+                        {
+                            "apiGroups": [""],
+                            "apiVersions": ["v1"],
+                            "operations": ["CREATE", "UPDATE"],
+                            "resources": ["configmaps"],
+                        }
+                    ],
+                }
+            ],
+        }
+
+
+def test_a_refusing_webhook_is_reported_and_heals(user: User, engine: Engine) -> None:
+    """As a policy: the entry fails with the webhook's name, its sibling is made, an edit heals it."""
+    hook = Hook(user.plane.folder)
+    user.apply(hook.configuration())
+    try:
+        user.widget("w", text="red")
+        user.apply(rule(config_map("red", "red", colour="${object.spec.text}"), config_map("c", "c", k="1")))
+        eventually(lambda: user.data("c"))
+        eventually(lambda: user.status()["failures"][0]["resource"] == "red")
+        failure = user.status()["failures"][0]
+        assert failure["reason"] == "Refused"
+        assert "no-red.test.example.com" in failure["message"]
+        assert "to be had" not in json.dumps(user.status()), "messages of the server may quote values"
+        user.widget("w", text="blue")
+        eventually(lambda: user.data("red") == {"colour": "blue"})
+        eventually(lambda: user.condition("Ready")["status"] == "True")
+    finally:
+        user.plane.kubectl("delete", "validatingwebhookconfiguration", "no-red")
+        hook.server.shutdown()
+        hook.server.server_close()

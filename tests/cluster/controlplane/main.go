@@ -13,6 +13,7 @@ import (
 	"encoding/pem"
 	"fmt"
 	"math/big"
+	"net"
 	"net/url"
 	"os"
 	"os/signal"
@@ -93,8 +94,9 @@ func etcd() error {
 	}
 }
 
-// keys writes sa.key (service account tokens), front.crt and client.crt (authorities that
-// the server wants to know) into a folder.
+// keys writes into a folder: sa.key (service account tokens), front.crt and client.crt
+// (authorities that the server wants to know), and hook.crt with hook.key, a certificate for
+// 127.0.0.1 that is its own authority, for webhooks of tests.
 func keys(dir string) error {
 	account, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -124,7 +126,31 @@ func keys(dir string) error {
 			return err
 		}
 	}
-	return nil
+	return hook(dir)
+}
+
+func hook(dir string) error {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return err
+	}
+	server := &x509.Certificate{
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "hook"}, IsCA: true, BasicConstraintsValid: true,
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().AddDate(1, 0, 0),
+		KeyUsage:    x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, server, server, &key.PublicKey, key)
+	if err != nil {
+		return err
+	}
+	if err := write(filepath.Join(dir, "hook.crt"), "CERTIFICATE", der); err != nil {
+		return err
+	}
+	if der, err = x509.MarshalECPrivateKey(key); err != nil {
+		return err
+	}
+	return write(filepath.Join(dir, "hook.key"), "EC PRIVATE KEY", der)
 }
 
 func write(path, kind string, der []byte) error {
