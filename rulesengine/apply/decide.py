@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from rulesengine import ssa
+from rulesengine.apply.canonical import canonicalized
 from rulesengine.apply.memory import Child, Memory, State
 from rulesengine.compiler.rule import Adopt
 from rulesengine.core import json
@@ -90,6 +91,11 @@ def _known_same(
     """The step by which live is known to be as desired, "" when only the server can say."""
     if ssa.unchanged(prepared, schema, live, child.manager):
         return "structural"
+    canonical = canonicalized(schema, prepared.object)
+    if canonical is not prepared.object:  # else a restart would cost every such child an apply
+        again = ssa.prepare(schema, canonical)
+        if ssa.unchanged(again, schema, live, child.manager):
+            return "structural"
     echo = memory.echo(child)
     if echo is not None and echo == echo_of(state.digest, prepared, schema, live, child):
         return "echo"
