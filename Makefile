@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint format crds lock clean help conformance
+.PHONY: demo test lint format crds reference lock clean help conformance
 
 help:  ## what there is to make
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -37,6 +37,9 @@ format: $(VENV)/.installed  ## bring the code into form
 
 crds: $(VENV)/.installed  ## write crds/ anew from the models
 	$(BIN)/python -m rulesengine.api.crd crds
+
+reference: $(VENV)/.installed  ## write docs/reference/ anew from the code
+	$(BIN)/python -m rulesengine.cli.reference docs/reference
 
 lock:  ## pin what pyproject.toml asks for, anew
 	rm -rf $(VENV)-lock && $(PYTHON) -m venv $(VENV)-lock
