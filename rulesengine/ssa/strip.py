@@ -1,7 +1,9 @@
 """An apply configuration without what an applier cannot want.
 
 Server-owned metadata would be stripped by the server, nulls would be owned by nobody, and a
-Secret's `stringData` is written into `data` by the server and then never seen again.
+Secret's `stringData` is written into `data` by the server and then never seen again. Empty
+labels, annotations, finalizers and owner references say nothing, but a server stores them
+in a custom resource, shows none, and moves resourceVersion at every apply that has them.
 """
 
 from __future__ import annotations
@@ -23,7 +25,11 @@ def strip(desired: Object) -> Object:
     kept: Object = _without_nulls(desired)
     metadata = kept.get("metadata")
     if isinstance(metadata, dict):
-        kept["metadata"] = {key: value for key, value in metadata.items() if key not in SERVER_OWNED}
+        kept["metadata"] = {
+            key: value
+            for key, value in metadata.items()
+            if key not in SERVER_OWNED and not (isinstance(value, dict | list) and not value)
+        }
     if kept.get("kind") == "Secret" and kept.get("apiVersion") == "v1" and "stringData" in kept:
         _encode_texts(kept)
     return kept

@@ -22,10 +22,16 @@ def test_server_owned_metadata_and_nulls_are_dropped() -> None:
     assert ssa.strip(desired) == {
         "apiVersion": "v1",
         "kind": "ConfigMap",
-        "metadata": {"name": "x", "labels": {}},
+        "metadata": {"name": "x"},
         "data": {"a": "1", "list": [{}]},
     }
     assert desired["metadata"]["uid"] == "u"
+
+
+def test_empty_metadata_is_dropped() -> None:
+    """It would move a custom resource's resourceVersion at every apply."""
+    meta = {"name": "x", "labels": {}, "finalizers": [], "ownerReferences": [], "annotations": {"a": "1"}}
+    assert ssa.strip({"metadata": meta})["metadata"] == {"name": "x", "annotations": {"a": "1"}}
 
 
 def test_texts_of_a_secret_become_data() -> None:
