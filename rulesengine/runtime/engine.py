@@ -7,7 +7,6 @@ needs, then workers. Nothing is written before the key is there and the rules ar
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import signal
 from collections.abc import Coroutine
@@ -149,13 +148,9 @@ class Engine:
 
     async def _start_or_stop(self) -> None:
         starting = asyncio.create_task(self._start(), name="start")
-        stopping = asyncio.create_task(self._stopping.wait(), name="stop")
-        await asyncio.wait({starting, stopping}, return_when=asyncio.FIRST_COMPLETED)
-        stopping.cancel()
-        if not starting.done():
-            starting.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await starting
+        await _first(starting, asyncio.create_task(self._stopping.wait(), name="stop"))
+        if not starting.cancelled():
+            starting.result()
 
     async def _start(self) -> None:
         settings = self.settings
@@ -194,11 +189,7 @@ class Engine:
     async def _shut_down(self) -> None:
         """In the reverse order of the start; what is under way may end, as long as it is let."""
         drain = asyncio.create_task(self._drain(), name="drain")
-        cut = asyncio.create_task(self._cut.wait(), name="cut")
-        await asyncio.wait({drain, cut}, return_when=asyncio.FIRST_COMPLETED)
-        for task in (drain, cut):
-            task.cancel()
-        await asyncio.wait({drain, cut})
+        await _first(drain, asyncio.create_task(self._cut.wait(), name="cut"))
         await self.workers.stop(0.0)
         await self.statuses.stop(0.0)
         self.kinds.stop()
@@ -251,6 +242,16 @@ class Engine:
         if not task.cancelled() and (error := task.exception()) is not None:
             extra = {"task": task.get_name(), "error": type(error).__name__, "at": where(error)}
             logger.error("a task failed unexpectedly", extra=extra)
+
+
+async def _first(*tasks: asyncio.Task[Any]) -> None:
+    """Waits for the first of these to end, and ends the others."""
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
 
 
 async def settled(cache: Cache, handles: tuple[Handle, ...]) -> None:
