@@ -7,39 +7,19 @@ round, so no expression can hang the engine.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cmp_to_key
 from typing import Any
 
+from rulesengine.cel.frames import BUDGET, FAILURES, Frame, Run, enter, truth, worse
 from rulesengine.cel.library import FUNCTIONS, OPERATORS
+from rulesengine.cel.loops import LOOPS
 from rulesengine.cel.paths import Path, Scope, path_of
 from rulesengine.cel.syntax import Call, Fold, Index, ListOf, Literal, MapOf, Name, Node, Select
-from rulesengine.cel.values import NONE, Optional, TypeValue, UInt, compare, lookup, no_overload
-from rulesengine.core.errors import EvaluationError, Excluded, Waiting
+from rulesengine.cel.values import NONE, Optional, TypeValue, UInt, lookup, no_overload
+from rulesengine.core.errors import EvaluationError
 
-BUDGET = 1_000_000
 TYPE_NAMES = frozenset(
     ["bool", "int", "uint", "double", "string", "bytes", "list", "map", "null_type", "type", "optional_type"]
 )
-
-
-class Frame:
-    """Names of one evaluation: an outer mapping and the variables of macros around here."""
-
-    __slots__ = ("left", "names", "own")
-
-    def __init__(self, names: Mapping[str, Any], own: dict[str, Any], left: list[int]) -> None:
-        self.names = names
-        self.own = own
-        self.left = left
-
-    def spend(self, units: int) -> None:
-        self.left[0] -= units
-        if self.left[0] < 0:
-            raise EvaluationError("operation cancelled: actual cost limit exceeded", reason="cost")
-
-
-Run = Callable[[Frame], Any]
-_FAILURES = (EvaluationError, Waiting, Excluded)
 
 
 def compiled(node: Node) -> Callable[[Mapping[str, Any]], Any]:
@@ -215,18 +195,10 @@ def _map(entries: list[tuple[Run, Run, bool]], node: Node) -> Run:
                 if not value.has:
                     continue
                 value = value.value
-            _enter(found, key, value, node)
+            enter(found, key, value, node)
         return found
 
     return build
-
-
-def _enter(found: dict[Any, Any], key: Any, value: Any, node: Node) -> None:
-    if type(key) not in (str, int, bool, UInt):
-        raise EvaluationError("unsupported key type", reason="type", offset=node.at)
-    if lookup(found, key)[0]:
-        raise EvaluationError("duplicate key in map", reason="argument", offset=node.at)
-    found[key] = value
 
 
 # --- calls ---
@@ -278,43 +250,31 @@ def _length(values: list[Any]) -> int:
     return sum(len(value) // 10 for value in values if isinstance(value, _SIZED))
 
 
-def _truth(run: Run, frame: Frame, node: Node) -> bool:
-    value = run(frame)
-    if value is True or value is False:
-        return value
-    raise EvaluationError("no such overload", reason="type", offset=node.at)
-
-
-def worse(first: Exception, second: Exception) -> Exception:
-    """Of two failures the one to report: waiting says more than an error."""
-    return second if isinstance(second, Waiting) and not isinstance(first, Waiting) else first
-
-
 def _logic(left: Run, right: Run, node: Node, *, decides: bool) -> Run:
     def logic(frame: Frame) -> bool:
         try:
-            if _truth(left, frame, node) is decides:
+            if truth(left, frame, node) is decides:
                 return decides
-        except _FAILURES as failure:
+        except FAILURES as failure:
             if isinstance(failure, EvaluationError) and failure.reason == "cost":
                 raise
             try:
-                if _truth(right, frame, node) is decides:
+                if truth(right, frame, node) is decides:
                     return decides
-            except _FAILURES as other:
+            except FAILURES as other:
                 raise worse(failure, other) from None
             raise
-        return _truth(right, frame, node)
+        return truth(right, frame, node)
 
     return logic
 
 
 def _not(operand: Run, node: Node) -> Run:
-    return lambda frame: not _truth(operand, frame, node)
+    return lambda frame: not truth(operand, frame, node)
 
 
 def _choice(condition: Run, then: Run, otherwise: Run, node: Node) -> Run:
-    return lambda frame: then(frame) if _truth(condition, frame, node) else otherwise(frame)
+    return lambda frame: then(frame) if truth(condition, frame, node) else otherwise(frame)
 
 
 def _or(target: Run, other: Run, node: Node, *, value: bool) -> Run:
@@ -379,7 +339,7 @@ def _rounds(value: Any, node: Fold) -> list[tuple[Any, ...]]:
 
 
 def _loop(over: Run, condition: Run | None, body: Run, node: Fold) -> Run:
-    finish = _LOOPS[node.kind]
+    finish = LOOPS[node.kind]
 
     def loop(frame: Frame) -> Any:
         rounds = _rounds(over(frame), node)
@@ -388,72 +348,9 @@ def _loop(over: Run, condition: Run | None, body: Run, node: Fold) -> Run:
             for values in rounds:
                 frame.spend(3)
                 inner = _with(frame, node.names, values)
-                if condition is None or _truth(condition, inner, node):
+                if condition is None or truth(condition, inner, node):
                     yield inner, values
 
         return finish(frames(), body, node)
 
     return loop
-
-
-def _quantified(frames: Any, body: Run, node: Fold) -> bool:
-    decides = node.kind == "exists"
-    failure: Exception | None = None
-    for inner, _ in frames:
-        try:
-            if _truth(body, inner, node) is decides:
-                return decides
-        except _FAILURES as problem:
-            if isinstance(problem, EvaluationError) and problem.reason == "cost":
-                raise
-            failure = problem if failure is None else worse(failure, problem)
-    if failure is not None:
-        raise failure
-    return not decides
-
-
-def _exists_one(frames: Any, body: Run, node: Fold) -> bool:
-    return sum(1 for inner, _ in frames if _truth(body, inner, node)) == 1
-
-
-def _filtered(frames: Any, body: Run, node: Fold) -> list[Any]:
-    return [values[0] for inner, values in frames if _truth(body, inner, node)]
-
-
-def _mapped(frames: Any, body: Run, node: Fold) -> list[Any]:  # noqa: ARG001 - one signature for all
-    return [body(inner) for inner, _ in frames]
-
-
-def _transformed_map(frames: Any, body: Run, node: Fold) -> dict[Any, Any]:
-    found: dict[Any, Any] = {}
-    for inner, values in frames:
-        _enter(found, values[0], body(inner), node)
-    return found
-
-
-def _transformed_entries(frames: Any, body: Run, node: Fold) -> dict[Any, Any]:
-    found: dict[Any, Any] = {}
-    for inner, _ in frames:
-        entry = body(inner)
-        if not isinstance(entry, dict):
-            raise EvaluationError("no such overload", reason="type", offset=node.at)
-        for key, value in entry.items():
-            _enter(found, key, value, node)
-    return found
-
-
-def _by_key(a: tuple[Any, Any], b: tuple[Any, Any]) -> int:
-    return compare(a[0], b[0])
-
-
-def _sorted_by(frames: Any, body: Run, node: Fold) -> list[Any]:  # noqa: ARG001 - one signature for all
-    keyed: list[tuple[Any, Any]] = [(body(inner), values[0]) for inner, values in frames]
-    keyed.sort(key=cmp_to_key(_by_key))
-    return [value for _, value in keyed]
-
-
-_LOOPS: dict[str, Callable[[Any, Run, Fold], Any]] = {
-    "all": _quantified, "exists": _quantified, "exists_one": _exists_one, "filter": _filtered,
-    "map": _mapped, "transformList": _mapped, "transformMap": _transformed_map,
-    "transformMapEntry": _transformed_entries, "sortBy": _sorted_by,
-}  # fmt: skip
