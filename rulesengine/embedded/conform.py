@@ -35,7 +35,7 @@ def _prune(schema: Schema, value: Any, path: str, unknown: list[str], custom: bo
     closed = bool(properties) or (custom and schema.type == "object")
     keeps = schema.preserve_unknown or additional is not None or not closed
     resource = root or schema.embedded_resource
-    for key in list(value):
+    for key in sorted(value) if custom else list(value):
         known = properties.get(key, additional)
         below = f"{path}.{key}" if path else key
         if known is not None:

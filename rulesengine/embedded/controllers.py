@@ -17,6 +17,8 @@ from rulesengine.embedded.kinds import Kind, Registry
 from rulesengine.embedded.store import Change, Entry, Key, Store
 from rulesengine.embedded.writes import Writes
 
+APISERVER = "kube-apiserver"  # whose controllers accept and establish CRDs
+
 
 class Controllers:
     def __init__(self, store: Store, registry: Registry, writes: Writes, deletes: Deletes) -> None:
@@ -76,7 +78,7 @@ class Controllers:
         refusal = crds.clash(entry.object, others)
         status = crds.status(entry.object, refusal, self._writes.stamp())
         if not same(status, entry.object.get("status")):
-            self._store.put(crds.COLLECTION, "", _fresh(entry.object, status=status))
+            self._writes.rewrite(kind, entry, lambda body: body.update(status=status), APISERVER, "status")
         if refusal is None:
             self._serve(entry.object)
 

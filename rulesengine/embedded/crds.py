@@ -141,6 +141,22 @@ def _columns(given: Sequence[Object] | None) -> tuple[Column, ...]:
     )
 
 
+def immutable(old: Object, new: Object) -> list[Cause]:
+    """Causes for what cannot be changed of an established CRD."""
+    found = []
+    for path in (("group",), ("scope",), ("names", "kind"), ("names", "plural")):
+        before, after = (_at(body["spec"], path) for body in (old, new))
+        if before != after:
+            found.append(bad_value(".".join(("spec", *path)), after, "field is immutable"))
+    return found
+
+
+def _at(body: Any, path: tuple[str, ...]) -> Any:
+    for step in path:
+        body = body.get(step) if isinstance(body, dict) else None
+    return body
+
+
 def clash(crd: Object, others: Sequence[Object]) -> tuple[str, str] | None:
     """The reason and message for names that another CRD of the group has already."""
     spec = crd["spec"]

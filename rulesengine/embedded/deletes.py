@@ -52,6 +52,9 @@ def delete_options(call: Call, body: Object) -> DeleteOptions:
     given = body.get("preconditions") or {}
     propagation = body.get("propagationPolicy") or call.query.get("propagationPolicy") or ""
     orphans = body.get("orphanDependents")
+    if propagation and orphans is not None:
+        text = "orphanDependents and deletionPropagation cannot be both set"
+        raise errors.invalid(OPTIONS, "", [errors.bad_value("propagationPolicy", propagation, text)])
     if not propagation and orphans is not None:
         propagation = "Orphan" if orphans else "Background"
     if propagation and propagation not in POLICIES:
@@ -161,8 +164,8 @@ class Deletes:
                 now=now,
             )
             status["conditions"] = [*(status.get("conditions") or ()), mark]
-        else:
-            meta["deletionGracePeriodSeconds"] = self._grace(kind, body, options)
+            return
+        meta["deletionGracePeriodSeconds"] = self._grace(kind, body, options)
         if strategies.counts_generations(kind) and meta.get("generation"):
             meta["generation"] += 1
 

@@ -10,8 +10,9 @@ from collections.abc import Callable
 from rulesengine.core import json
 from rulesengine.core.errors import InvalidJSON
 from rulesengine.core.json import Json, Object
+from rulesengine.core.kinds import GroupKind
 from rulesengine.embedded import conform, crds, defaults, protobuf, structs
-from rulesengine.embedded.errors import Refused, bad_request, media_type
+from rulesengine.embedded.errors import Refused, bad_request, bad_value, invalid, media_type
 from rulesengine.embedded.kinds import Kind
 from rulesengine.embedded.validation import type_name
 from rulesengine.schema import Schema, builtin
@@ -58,6 +59,8 @@ def identify(kind: Kind, namespace: str, body: Object, name: str = "") -> None:
     """Checks that a body is of this kind, namespace and name, and completes them in place."""
     wanted = kind.gvk
     said_version, said_kind = body.get("apiVersion"), body.get("kind")
+    if kind.custom:
+        _identify_custom(kind, body)
     if (said_version or wanted.api_version) != wanted.api_version or (
         said_kind or wanted.kind
     ) != wanted.kind:
@@ -83,6 +86,21 @@ def identify(kind: Kind, namespace: str, body: Object, name: str = "") -> None:
                 f"the name of the object ({meta['name']}) does not match the name on the URL ({name})"
             )
         meta["name"] = name
+
+
+def _identify_custom(kind: Kind, body: Object) -> None:
+    """The same questions, as the server of custom resources asks them."""
+    wanted, said = kind.gvk, body.get("apiVersion") or ""
+    if said != wanted.api_version:
+        raise bad_request(
+            f"the API version in the data ({said}) does not match the expected API version "
+            f"({wanted.api_version})"
+        )
+    if body.get("kind") != wanted.kind:
+        cause = bad_value("kind", body.get("kind") or "", f"must be {wanted.kind}")
+        meta = body.get("metadata")
+        name = str(meta.get("name", "")) if isinstance(meta, dict) else ""
+        raise invalid(GroupKind(wanted.group, str(body.get("kind") or "")), name, [cause])
 
 
 def fit(kind: Kind, body: Object, validation: str) -> tuple[str, ...]:

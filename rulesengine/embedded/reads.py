@@ -114,6 +114,8 @@ class Reads:
         page = self._page(call, target)
         kind = target.kind
         meta: Object = {"resourceVersion": str(page.revision)}
+        if kind.custom:
+            meta = {"continue": "", **meta}
         if page.token:
             meta |= {"continue": page.token, "remainingItemCount": page.remaining}
             if call.query.get("labelSelector") or call.query.get("fieldSelector"):
@@ -125,6 +127,9 @@ class Reads:
         return Answer(200, json.encode(head)[:-1] + b',"items":[' + items + b"]}")
 
     def _page(self, call: Call, target: Target) -> _Page:
+        if call.query.get("sendInitialEvents"):
+            why = "sendInitialEvents is forbidden for list"
+            raise invalid(LIST_OPTIONS, "", [errors.not_allowed("sendInitialEvents", why)])
         matches = selector(call, target)
         collection, namespace = target.kind.collection, target.namespace
         limit, token = call.number("limit"), call.query.get("continue", "")
@@ -169,7 +174,7 @@ def parse_revision(text: str) -> int:
         cause = errors.bad_value(
             "resourceVersion", text, f'strconv.ParseUint: parsing "{text}": invalid syntax'
         )
-        raise invalid(LIST_OPTIONS, "", [cause])
+        raise bad_request(f"invalid resource version: {cause.text()}")
     return int(text)
 
 

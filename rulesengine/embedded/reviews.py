@@ -31,7 +31,9 @@ def answer_to(call: Call, kind: Kind, body: Object, now: str) -> Object:
             status = {"userInfo": {"username": user, "uid": user, "groups": groups}}
         case _:
             raise missing_feature(f"{kind.resource.plural} of {kind.gvk.api_version}")
-    meta = {**(body.get("metadata") or {}), "creationTimestamp": now}
+    meta = dict(body.get("metadata") or {})
+    if kind.gvk.kind == "SelfSubjectReview":
+        meta["creationTimestamp"] = now
     return {
         "kind": kind.gvk.kind,
         "apiVersion": kind.gvk.api_version,

@@ -10,9 +10,10 @@ import logging
 from collections.abc import Callable, Mapping
 from weakref import WeakSet
 
+from rulesengine.core import json
 from rulesengine.core.clock import Clock, SystemClock
 from rulesengine.core.json import Json, Object
-from rulesengine.embedded import discovery, errors, intake, patches, reviews, scale
+from rulesengine.embedded import discovery, errors, intake, patches, reviews, scale, versions
 from rulesengine.embedded.admission import Admission
 from rulesengine.embedded.calls import (
     Answer,
@@ -193,7 +194,7 @@ class Server:
             return answer(self._writes.scale(to, lambda _: body, write_options(call)).object)
         write = self._writes.post if call.method == "POST" else self._writes.put
         if to.kind.namespaced and not to.namespace:
-            raise errors.bad_request("an empty namespace may not be set during creation")
+            raise errors.unsupported_verb()
         return self._answered(call, to, write(to, body, write_options(call)))
 
     def _patch(self, call: Call, to: Target, content_type: str) -> Written:
@@ -228,8 +229,11 @@ class Server:
         head = {
             "kind": to.kind.list_kind,
             "apiVersion": to.kind.gvk.api_version,
-            "metadata": {"resourceVersion": str(self.store.revision)},
-            "items": [entry.object for entry in found],
+            "metadata": {
+                **({"continue": ""} if to.kind.custom else {}),
+                "resourceVersion": str(self.store.revision),
+            },
+            "items": [json.decode(versions.item(to.kind, entry)) for entry in found],
         }
         for entry in found:
             self._deletes.remove(to.kind, entry, options)

@@ -67,6 +67,10 @@ def created(kind: Kind, body: Object, store: Store) -> None:
         body["status"] = {"phase": "Active"}
     elif name == ("", "Pod"):
         _admit_pod(body)
+    elif name == ("apiextensions.k8s.io", "CustomResourceDefinition"):
+        body["status"] = {
+            "storedVersions": [v.get("name") for v in body["spec"].get("versions") or () if v.get("storage")]
+        }
     elif name == ("apps", "DaemonSet"):
         meta = body["metadata"]
         meta["annotations"] = {**(meta.get("annotations") or {}), TEMPLATE_GENERATION: "1"}
@@ -199,6 +203,10 @@ def problems(kind: Kind, body: Object) -> list[Cause]:
     found += _selects_itself(kind, body)
     if kind.group_kind == ("", "Service"):
         found += _service_ports(spec or {})
+    path, pods = _pod_spec(kind, spec or {})
+    for index, each in enumerate((pods or {}).get("containers") or ()):
+        if isinstance(each, dict) and not each.get("image"):
+            found.append(errors.required(f"{path}.containers[{index}].image"))
     if kind.gvk.kind in _BINDINGS:
         found += _role_ref(body.get("roleRef") or {})
     return found
@@ -206,7 +214,28 @@ def problems(kind: Kind, body: Object) -> list[Cause]:
 
 def _service_ports(spec: Object) -> list[Cause]:
     headless = spec.get("clusterIP") == "None" or spec.get("type") == "ExternalName"
-    return [] if spec.get("ports") or headless else [errors.required("spec.ports")]
+    ports = [p for p in spec.get("ports") or () if isinstance(p, dict)]
+    if not ports:
+        return [] if headless else [errors.required("spec.ports")]
+    found = []
+    for index, port in enumerate(ports):
+        if len(ports) > 1 and not port.get("name"):
+            found.append(errors.required(f"spec.ports[{index}].name"))
+        for name in ("port", "targetPort"):
+            number = port.get(name, 0 if name == "port" else 1)
+            if isinstance(number, int) and not 0 < number < 65536:
+                text = "must be between 1 and 65535, inclusive"
+                found.append(errors.bad_value(f"spec.ports[{index}].{name}", number, text))
+    return found
+
+
+def _pod_spec(kind: Kind, spec: Object) -> tuple[str, Object | None]:
+    """The path and value of a kind's pod spec, if it has one."""
+    if kind.group_kind == ("", "Pod"):
+        return "spec", spec
+    template = spec.get("template")
+    inner = template.get("spec") if isinstance(template, dict) else None
+    return "spec.template.spec", inner if isinstance(inner, dict) else None
 
 
 def _role_ref(ref: Object) -> list[Cause]:

@@ -144,6 +144,8 @@ def _complete(message: str, body: Object) -> None:
             part: Object = {}
             _complete(field.shape.removeprefix(MESSAGE), part)
             body[name] = part
+        elif field.shape in ("t", "m"):
+            body[name] = None  # structs, too: omitempty does not leave them out
         elif not field.omitted and field.shape in _ZEROS:
             body[name] = _ZEROS[field.shape]
         elif not field.omitted and field.shape[0] in "[{<":

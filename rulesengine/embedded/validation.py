@@ -43,12 +43,13 @@ _NAME_PART_TEXT = (
     "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
 )
 
+STANDARD_FINALIZERS = frozenset(("kubernetes", "orphan", "foregroundDeletion"))
 # Kinds whose names are not DNS subdomains.
 PATH_NAMES = frozenset(("Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding"))
 LABEL_NAMES = frozenset(("Namespace", "Service"))
 
 
-def metadata(kind: str, meta: Object) -> list[Cause]:
+def metadata(kind: str, meta: Object, *, custom: bool) -> list[Cause]:
     """Name, labels, annotations and owners of an object."""
     found = list(_name(kind, meta))
     for key, value in (meta.get("labels") or {}).items():
@@ -61,9 +62,16 @@ def metadata(kind: str, meta: Object) -> list[Cause]:
                 found.append(errors.bad_value("metadata.labels", value, _LABEL_VALUE_TEXT))
     for key in meta.get("annotations") or {}:
         found += [errors.bad_value("metadata.annotations", key, text) for text in _qualified(key.lower())]
+    if not custom:
+        text = "name is neither a standard finalizer name nor is it fully qualified"
+        found += [
+            errors.bad_value(f"metadata.finalizers[{index}]", each, text)
+            for index, each in enumerate(meta.get("finalizers") or ())
+            if "/" not in each and each not in STANDARD_FINALIZERS
+        ]
     for index, owner in enumerate(meta.get("ownerReferences") or ()):
         found += [
-            errors.bad_value(f"metadata.ownerReferences[{index}].{field}", "", "must not be empty")
+            errors.required(f"metadata.ownerReferences[{index}].{field}", "must not be empty")
             for field in ("apiVersion", "kind", "name", "uid")
             if not owner.get(field)
         ]
@@ -180,9 +188,9 @@ def _check_string(schema: Schema, value: str, path: str, found: list[Cause]) -> 
     if schema.max_length is not None and len(value) > schema.max_length:
         limit = f"may not be more than {schema.max_length} bytes"
         found.append(Cause("FieldValueTooLong", path, f"Too long: {limit}"))
-    if schema.min_length is not None and len(value) < schema.min_length:
+    elif schema.min_length is not None and len(value) < schema.min_length:
         found.append(_invalid(path, value, f"should be at least {schema.min_length} chars long"))
-    if schema.pattern and not _matches(schema.pattern, value):
+    elif schema.pattern and not _matches(schema.pattern, value):
         found.append(_invalid(path, value, f"should match '{schema.pattern}'"))
     test = FORMATS.get(schema.format)
     if test is not None and not test(value):

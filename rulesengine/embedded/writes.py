@@ -17,6 +17,7 @@ from typing import Any
 from rulesengine import ssa
 from rulesengine.core.clock import Clock
 from rulesengine.core.json import Object, same
+from rulesengine.core.kinds import GroupKind
 from rulesengine.embedded import crds, errors, intake, scale, strategies, structs, validation, versions
 from rulesengine.embedded.admission import Admission
 from rulesengine.embedded.calls import Target, WriteOptions
@@ -62,6 +63,9 @@ class Writes:
         intake.identify(kind, target.namespace, body, target.name)
         warnings = intake.fit(kind, body, options.validation)
         entry = self._existing(target)
+        if kind.custom and not body["metadata"].get("resourceVersion"):
+            cause = errors.bad_value("metadata.resourceVersion", 0, "must be specified for an update")
+            raise errors.invalid(GroupKind(kind.gvk.group, kind.resource.plural), target.name, [cause])
         given = body["metadata"].get("uid")
         uid = entry.object["metadata"]["uid"]
         if given and given != uid:
@@ -91,6 +95,7 @@ class Writes:
     def apply(self, target: Target, config: Object, options: WriteOptions) -> Written:
         kind = target.kind
         self._check_config(target, config)
+        config = {**config, "metadata": config.get("metadata") or {}}
         entry = self._store.get(kind.collection, Key(target.namespace, target.name))
         meta = config["metadata"]
         if entry is None:
@@ -102,6 +107,9 @@ class Writes:
                     "and no existing object was found"
                 )
                 raise errors.conflict(kind.resource, target.name, why)
+            if not meta.get("name"):
+                text = f"the name of the object ({target.name} based on URL) was undeterminable: "
+                raise errors.bad_request(f"{text}name must be provided")
             self._admission.create(kind, target.namespace, target.name)
         live = versions.served(kind, entry.object) if entry else None
         if live is not None and meta.get("resourceVersion") not in (
@@ -112,6 +120,7 @@ class Writes:
         config = {**config, "metadata": {k: v for k, v in meta.items() if k != "resourceVersion"}}
         outcome = self._merged(target, live, config, options)
         body = outcome.object
+        intake.identify(kind, target.namespace, body, target.name)
         warnings = intake.fit(kind, body, options.validation)
         if entry is None:
             return self._create(kind, target.namespace, body, options, warnings, applied=True)
@@ -142,8 +151,13 @@ class Writes:
         kind = target.kind
         if not config.get("kind") or not config.get("apiVersion"):
             version, name = config.get("apiVersion", ""), config.get("kind", "")
-            raise errors.bad_request(f"invalid object type: /{version}, Kind={name}")
-        intake.identify(kind, target.namespace, config, target.name)
+            raise _not_the_type(version, name)
+        if (config["apiVersion"], config["kind"]) != (kind.gvk.api_version, kind.gvk.kind):
+            raise _not_the_type(config["apiVersion"], config["kind"])
+        meta = config.get("metadata") or {}
+        if not isinstance(meta, dict):
+            raise errors.bad_request("metadata must be an object")
+        intake.identify(kind, target.namespace, {**config, "metadata": dict(meta)}, target.name)
 
     def _existing(self, target: Target) -> Entry:
         entry = self._store.get(target.kind.collection, Key(target.namespace, target.name))
@@ -237,6 +251,8 @@ class Writes:
                 meta[name] = before[name]
             else:
                 meta.pop(name, None)
+        if target.subresource == "status" and not kind.custom:
+            return _status_written(old, body)
         if target.subresource == "status":
             managed = meta.get("managedFields")
             kept = copy.deepcopy(old)
@@ -259,7 +275,7 @@ class Writes:
     def _immutable_meta(self, kind: Kind, before: Object, meta: Object) -> None:
         found = [
             errors.bad_value(f"metadata.{name}", meta[name], "field is immutable")
-            for name in ("uid", "creationTimestamp")
+            for name in ("uid", "deletionTimestamp")
             if meta.get(name) and meta[name] != before.get(name)
         ]
         if before.get("deletionTimestamp"):
@@ -299,7 +315,7 @@ class Writes:
         return self._registry.schemas(kind)
 
     def _validate(self, kind: Kind, body: Object, old: Object | None) -> None:
-        found: list[Cause] = list(validation.metadata(kind.gvk.kind, body["metadata"]))
+        found: list[Cause] = list(validation.metadata(kind.gvk.kind, body["metadata"], custom=kind.custom))
         if kind.collection == crds.COLLECTION:
             found += crds.problems(body)
         else:
@@ -311,6 +327,8 @@ class Writes:
                 for cause in validation.check(kind.schema, body, custom=kind.custom)
                 if not any(field == cause.field or field.startswith(f"{cause.field}.") for field in known)
             ]
+        if kind.collection == crds.COLLECTION and old is not None:
+            found = crds.immutable(old, body) or found
         if not kind.custom and old is not None:
             found += strategies.immutable(kind, old, body)
         if found:
@@ -331,18 +349,40 @@ class Writes:
 
     # --- for controllers of this server ---
 
-    def rewrite(self, kind: Kind, entry: Entry, change: Callable[[Object], Any], manager: str) -> None:
+    def rewrite(
+        self,
+        kind: Kind,
+        entry: Entry,
+        change: Callable[[Object], Any],
+        manager: str,
+        subresource: str = "",
+    ) -> None:
         """Lets a controller change a stored object, past validation, on whatever endpoint."""
         body = copy.deepcopy(entry.object)
         change(body)
-        options = WriteOptions(manager)
-        body = ssa.update(kind.schema, entry.object, body, manager=options.manager, now=self._clock.now())
+        body = self._managed(kind, entry.object, body, WriteOptions(manager), subresource)
         if same(entry.object, body):
             return
         if is_finished(body):
             self._store.remove(kind.collection, entry.key)
         else:
             self._store.put(kind.collection, entry.key.namespace, body)
+
+
+def _not_the_type(version: object, kind: object) -> Refused:
+    group, _, name = str(version).rpartition("/")
+    return errors.bad_request(f"invalid object type: {group}/{name}, Kind={kind}")
+
+
+def _status_written(old: Object, body: Object) -> Object:
+    """A write to /status of a built-in kind: the status, and of the metadata all but the labels."""
+    kept = {key: value for key, value in old.items() if key != "status"}
+    if "status" in body:
+        kept["status"] = body["status"]
+    meta = {key: value for key, value in body["metadata"].items() if key != "labels"}
+    if "labels" in old["metadata"]:
+        meta["labels"] = old["metadata"]["labels"]
+    return {**copy.deepcopy(kept), "metadata": meta}
 
 
 _SERVER_OWNED = (
