@@ -306,9 +306,9 @@ class Rules:
         controller = self.controllers.get(key) or self._meet(key, body)
         seen = b"deleting" + rule_object.identity(body)
         if controller.seen != seen or key in self._anew:
+            rule = await self._tools.compiling.compile_for_cleanup(body, key)
             self._anew.discard(key)
             controller.seen = seen
-            rule = await self._tools.compiling.compile_for_cleanup(body, key)
             controller.clean(rule)
         elif self._is_clean(controller):
             await self._let_go(key, body)

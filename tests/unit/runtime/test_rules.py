@@ -243,6 +243,19 @@ async def test_a_deleted_rule_that_does_not_compile_goes_too(house: House) -> No
     assert house.body() is None
 
 
+async def test_a_clean_up_whose_beginning_fails_begins_again(house: House) -> None:
+    """The server could not be asked when an engine found the rule deleted."""
+    written = {"writtenKinds": [{"group": "", "kind": "ConfigMap"}]}
+    gone = {"finalizers": [FINALIZER], "deletionTimestamp": "2026-01-05T08:00:00Z"}
+    house.compiling.error = Unreachable("away")
+    house.put(rule_body(status=written, metadata=gone))
+    await house.settle()
+    assert house.body() is not None
+    house.compiling.error = None
+    await house.settle(1.0)
+    assert house.body() is None
+
+
 async def test_what_cannot_be_cleaned_up_is_said_and_can_be_abandoned(house: House) -> None:
     """A kind that may not be read holds the rule, until somebody says to let go."""
     house.put(rule_body())
