@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from copy import deepcopy
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
 import pytest
@@ -33,8 +34,8 @@ from rulesengine.reconcile.plan import (
 )
 from tests.cluster.plane import Plane
 
+numbers = count()
 RULE = RuleKey("ClusterRule", "", "apply-test")
-SPACE = "apply-test"
 LABELS = {"app": "a"}
 POD = {
     "metadata": {"labels": LABELS},
@@ -148,7 +149,8 @@ class Store:
 class Engine:
     """An executor with everything it needs on a real cluster."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, space: str) -> None:
+        self.space = space
         self.client, self.store, self.clock = client, Store(), SystemClock()
         self.discovery, self.schemas = Discovery(client), OpenAPI(client)
         self.restart()
@@ -162,7 +164,8 @@ class Engine:
     async def run(self, plan: Plan) -> list[Outcome]:
         return [done.outcome for done in (await self.executor.execute(plan)).done]
 
-    def wanted(self, kind: str, body: dict[str, Any], name: str = "x", space: str = SPACE) -> Wanted:
+    def wanted(self, kind: str, body: dict[str, Any], name: str = "x", space: str | None = None) -> Wanted:
+        space = self.space if space is None else space
         gvk = GroupVersionKind.parse(*kind.split(" "))
         key = ObjectKey(gvk.group, gvk.kind, space, name)
         meta = {"name": name, "annotations": {ANNOTATION: "claim"}, **({"namespace": space} if space else {})}
@@ -188,10 +191,10 @@ def plan(*wanted: Wanted, **more: Any) -> Plan:
 @pytest.fixture
 async def engine(plane: Plane) -> AsyncIterator[Engine]:
     async with await connect(plane.kubeconfig) as client:
-        running = Engine(client)
-        plane.kubectl("create", "namespace", SPACE)
+        running = Engine(client, f"apply-{next(numbers)}")  # one each: deleting takes the server a while
+        plane.kubectl("create", "namespace", running.space)
         yield running
-        plane.kubectl("delete", "namespace", SPACE, "--wait=true", "--timeout=60s")
+        plane.kubectl("delete", "namespace", running.space, "--wait=false")
 
 
 async def test_every_child_is_written_once_and_then_left(engine: Engine) -> None:
@@ -265,7 +268,7 @@ async def test_an_edited_child_is_repaired_and_a_foreign_field_kept(engine: Engi
     children = {"v1 ConfigMap": {"data": {"a": "1"}}}
     await engine.run(engine.all(children))
     plane.kubectl(
-        "patch", "configmap", "x", "-n", SPACE, "--type=merge", "-p", '{"data":{"a":"2","b":"theirs"}}'
+        "patch", "configmap", "x", "-n", engine.space, "--type=merge", "-p", '{"data":{"a":"2","b":"theirs"}}'
     )
     await engine.refresh(engine.all(children).wanted[0])
     assert await engine.run(engine.all(children)) == [Updated()]
@@ -278,7 +281,7 @@ async def test_an_object_that_appeared_meanwhile_is_spared(engine: Engine, plane
     """And is in the cache afterwards."""
     children = {"v1 ConfigMap": {"data": {"a": "1"}}}
     wish = engine.all(children)
-    plane.kubectl("create", "configmap", "x", "-n", SPACE, "--from-literal=mine=yes")
+    plane.kubectl("create", "configmap", "x", "-n", engine.space, "--from-literal=mine=yes")
     outcome = (await engine.run(wish))[0]
     assert isinstance(outcome, Held)
     assert outcome.reason is Reason.STALE
@@ -291,13 +294,16 @@ async def test_a_recreated_child_is_spared(engine: Engine, plane: Plane) -> None
     await engine.run(engine.all(children))
     children["v1 ConfigMap"]["data"]["a"] = "2"
     wish = engine.all(children)
-    plane.kubectl("delete", "configmap", "x", "-n", SPACE)
+    plane.kubectl("delete", "configmap", "x", "-n", engine.space)
     outcome = (await engine.run(wish))[0]
     assert isinstance(outcome, Held)
-    plane.kubectl("create", "configmap", "x", "-n", SPACE, "--from-literal=mine=yes")
+    plane.kubectl("create", "configmap", "x", "-n", engine.space, "--from-literal=mine=yes")
     outcome = (await engine.run(wish))[0]
     assert isinstance(outcome, Held)
-    assert plane.kubectl("get", "configmap", "x", "-n", SPACE, "-o", "jsonpath={.data}") == '{"mine":"yes"}'
+    assert (
+        plane.kubectl("get", "configmap", "x", "-n", engine.space, "-o", "jsonpath={.data}")
+        == '{"mine":"yes"}'
+    )
 
 
 @pytest.mark.parametrize("kind", ["v1 ConfigMap", "apps/v1 Deployment"])
