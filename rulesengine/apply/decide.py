@@ -92,7 +92,7 @@ def _known_same(
     if ssa.unchanged(prepared, schema, live, child.manager):
         return "structural"
     canonical = canonicalized(schema, prepared.object)
-    if canonical is not prepared.object:  # else a restart would cost every such child an apply
+    if canonical is not prepared.object:  # else a restart asks for each; on a PVC that even moves it
         again = ssa.prepare(schema, canonical)
         if ssa.unchanged(again, schema, live, child.manager):
             return "structural"
