@@ -29,10 +29,13 @@ class Case:
         return cls(plane, engine, content)
 
     def play(self) -> None:
-        self._collect(self.content)
+        self._collect({key: value for key, value in self.content.items() if key != "crds"})
+        for crd in self.content.get("crds", ()):
+            self._kubectl_with(crd, "apply", "-f", "-")
+            self.plane.kubectl("wait", "--for=condition=Established", f"crd/{crd['metadata']['name']}")
         self.engine.mark()
         for body in self.content.get("state", ()):
-            self._kubectl_with(body, "create", "-f", "-")
+            eventually(lambda body=body: self._create(body))
         for rule in self.content["rules"]:
             self._kubectl_with(rule, "apply", "-f", "-")
         for index, step in enumerate(self.content["steps"]):
@@ -48,6 +51,17 @@ class Case:
                 self._restart()
             self.engine.quiet()
             assert self.engine.changes() == {"created": 0, "updated": 0, "deleted": 0}, "not settled"
+
+    def _create(self, body: Object) -> bool:
+        """A kind is served a moment after its CRD says so."""
+        self._kubectl_with(body, "create", "-f", "-")
+        if "status" in body:
+            self._status(body)
+        return True
+
+    def _status(self, body: Object) -> None:
+        change = json.dumps({"status": body["status"]})
+        self.plane.kubectl("patch", *self._named(body), "--subresource=status", "--type=merge", "-p", change)
 
     # --- what the user does ---
 
@@ -65,6 +79,8 @@ class Case:
                 self.plane.kubectl("patch", *self._named(body), "--type=merge", "-p", json.dumps(patch))
             case "delete":
                 self.plane.kubectl("delete", *self._named(body), "--timeout=60s")
+            case "status":
+                self._status(body)
             case "create" | "replace" | "apply":
                 self._kubectl_with(body, verb, "-f", "-")
             case other:

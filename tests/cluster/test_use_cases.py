@@ -10,7 +10,7 @@ from tests.cluster.case import Case
 from tests.cluster.engine import Engine
 from tests.cluster.plane import Plane
 
-CASES = sorted((Path(__file__).parents[1] / "cases" / "use").glob("*.yaml"))
+CASES = sorted((Path(__file__).parents[1] / "cases" / "use").glob("[A-Z][0-9]*.yaml"))
 
 
 @pytest.mark.parametrize("file", CASES, ids=lambda file: file.stem)
