@@ -57,3 +57,15 @@ def _selector(kind: Kind, body: Object) -> str:
     found = (body.get("spec") or {}).get("selector") or {}
     labels = found.get("matchLabels", found)
     return ",".join(f"{key}={value}" for key, value in sorted(labels.items()) if isinstance(value, str))
+
+
+def untimed(meta: Object) -> None:
+    """Takes the time off the managers that wrote through /scale, as the real server does, in place."""
+    listed = meta.get("managedFields")
+    if listed:
+        bare = [
+            {k: v for k, v in each.items() if k != "time"} if each.get("subresource") == "scale" else each
+            for each in listed
+        ]
+        names = ("operation", "time", "manager", "apiVersion", "subresource")
+        meta["managedFields"] = sorted(bare, key=lambda each: [str(each.get(n, "")) for n in names])

@@ -295,7 +295,7 @@ class Writes:
     def _managed(
         self, kind: Kind, old: Object | None, body: Object, options: WriteOptions, subresource: str
     ) -> Object:
-        return ssa.update(
+        written = ssa.update(
             kind.schema,
             old,
             body,
@@ -305,6 +305,9 @@ class Writes:
             reset=self._reset(kind, subresource),
             versions=self._versions(kind),
         )
+        if subresource == "scale":
+            scale.untimed(written["metadata"])
+        return written
 
     def _reset(self, kind: Kind, subresource: str) -> ssa.FieldSet:
         return ssa.resets(kind.group_kind, subresource, has_status=kind.has_status)
