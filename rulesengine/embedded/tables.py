@@ -12,7 +12,7 @@ from typing import Any
 from rulesengine.core import json
 from rulesengine.core.clock import Clock
 from rulesengine.core.json import Object
-from rulesengine.embedded import columns, versions
+from rulesengine.embedded import cells, columns, versions
 from rulesengine.embedded.calls import Call
 from rulesengine.embedded.jsonpaths import find
 from rulesengine.embedded.kinds import Column, Kind
@@ -72,8 +72,8 @@ class Tables:
     def _definitions(self, kind: Kind) -> list[Object]:
         if not kind.custom:
             return columns.definitions(kind.gvk.group, kind.gvk.kind)
-        name = columns.definition("Name", "string", "name", 0)
-        return [name, *(columns.definition(c.name, c.type, c.format, c.priority) for c in kind.columns)]
+        name = cells.definition("Name", "string", "name", 0)
+        return [name, *(cells.definition(c.name, c.type, c.format, c.priority) for c in kind.columns)]
 
     def _cells(self, kind: Kind, body: Object, now: datetime) -> list[Any]:
         if not kind.custom:
@@ -87,7 +87,7 @@ def _cell(column: Column, body: Object, now: datetime) -> Any:
         return None
     value = found[0]
     if column.type == "date":
-        return columns.age(value, now) if isinstance(value, str) else "<unknown>"
+        return cells.age(value, now) if isinstance(value, str) else "<unknown>"
     if column.type == "string":
         if isinstance(value, str):
             return value

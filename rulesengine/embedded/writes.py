@@ -18,7 +18,17 @@ from rulesengine import ssa
 from rulesengine.core.clock import Clock
 from rulesengine.core.json import Object, same
 from rulesengine.core.kinds import GroupKind
-from rulesengine.embedded import crds, errors, intake, scale, strategies, structs, validation, versions
+from rulesengine.embedded import (
+    crds,
+    errors,
+    intake,
+    keeping,
+    scale,
+    strategies,
+    structs,
+    validation,
+    versions,
+)
 from rulesengine.embedded.admission import Admission
 from rulesengine.embedded.calls import Target, WriteOptions
 from rulesengine.embedded.errors import Cause, Refused
@@ -221,7 +231,7 @@ class Writes:
         given = body["metadata"].get("resourceVersion")
         if given and given != old["metadata"]["resourceVersion"]:
             raise errors.conflict(kind.resource, target.name)
-        body = self._kept(target, old, body)
+        body = keeping.kept(target, old, body)
         if not applied:
             body = self._managed(kind, old, body, options, target.subresource)
         else:
@@ -241,54 +251,6 @@ class Writes:
             return Written(body, warnings=warnings)
         written = self._store.put(kind.collection, entry.key.namespace, versions.storable(kind, body))
         return Written(versions.served(kind, written.object), warnings=warnings)
-
-    def _kept(self, target: Target, old: Object, body: Object) -> Object:
-        """The body with everything that this endpoint may not change as it was."""
-        kind, meta, before = target.kind, body["metadata"], old["metadata"]
-        self._immutable_meta(kind, before, meta)
-        for name in _SERVER_OWNED:
-            if name in before:
-                meta[name] = before[name]
-            else:
-                meta.pop(name, None)
-        if target.subresource == "status" and not kind.custom:
-            return _status_written(old, body)
-        if target.subresource == "status":
-            managed = meta.get("managedFields")
-            kept = copy.deepcopy(old)
-            kept.pop("status", None)
-            if "status" in body:
-                kept["status"] = body["status"]
-            if managed is not None:
-                kept["metadata"]["managedFields"] = managed
-            return kept
-        if kind.has_status:
-            body.pop("status", None)
-            if "status" in old:
-                body["status"] = old["status"]
-        if kind.group_kind == ("", "Namespace"):
-            body["spec"] = old.get("spec", {})
-        if not kind.custom:
-            strategies.carried(kind, old, body)
-        return body
-
-    def _immutable_meta(self, kind: Kind, before: Object, meta: Object) -> None:
-        found = [
-            errors.bad_value(f"metadata.{name}", meta[name], "field is immutable")
-            for name in ("uid", "deletionTimestamp")
-            if meta.get(name) and meta[name] != before.get(name)
-        ]
-        if before.get("deletionTimestamp"):
-            new = [f for f in meta.get("finalizers") or () if f not in (before.get("finalizers") or ())]
-            if new:
-                listed = ", ".join(f'"{f}"' for f in new)
-                text = (
-                    "no new finalizers can be added if the object is being deleted, "
-                    f"found new finalizers []string{{{listed}}}"
-                )
-                found.append(errors.not_allowed("metadata.finalizers", text))
-        if found:
-            raise errors.invalid(kind.group_kind, before["name"], found)
 
     # --- shared steps ---
 
@@ -375,28 +337,6 @@ class Writes:
 def _not_the_type(version: object, kind: object) -> Refused:
     group, _, name = str(version).rpartition("/")
     return errors.bad_request(f"invalid object type: {group}/{name}, Kind={kind}")
-
-
-def _status_written(old: Object, body: Object) -> Object:
-    """A write to /status of a built-in kind: the status, and of the metadata all but the labels."""
-    kept = {key: value for key, value in old.items() if key != "status"}
-    if "status" in body:
-        kept["status"] = body["status"]
-    meta = {key: value for key, value in body["metadata"].items() if key != "labels"}
-    if "labels" in old["metadata"]:
-        meta["labels"] = old["metadata"]["labels"]
-    return {**copy.deepcopy(kept), "metadata": meta}
-
-
-_SERVER_OWNED = (
-    "uid",
-    "creationTimestamp",
-    "deletionTimestamp",
-    "deletionGracePeriodSeconds",
-    "generation",
-    "selfLink",
-    "generateName",
-)
 
 
 def is_finished(body: Object) -> bool:

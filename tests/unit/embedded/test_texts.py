@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rulesengine.embedded.columns import span
+from rulesengine.embedded.cells import span
 from rulesengine.embedded.jsonpaths import find
 from rulesengine.schema.quantities import canonical
 
