@@ -113,6 +113,8 @@ def _lists(schema: Schema, live: list[Json], config: list[Json]) -> list[Json]:
 
 def removed(schema: Schema, value: Json, fields: Tree) -> Json:
     """`value` without the items and keys in `fields`; None when nothing of it is left."""
+    if not value:
+        return value  # there was nothing to take
     if is_map(schema, value):
         kept = {}
         for key, each in value.items():

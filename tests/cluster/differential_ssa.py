@@ -265,14 +265,14 @@ class Run:
 
     def _verdict(self, before: Value, config: Value, manager: str, subresource: str) -> bool:
         schema = self.target.versions[config["apiVersion"]]
-        prepared = ssa.prepare(schema, ssa.strip(config), reset=self._reset(subresource))
+        prepared = ssa.prepare(schema, config, reset=self._reset(subresource))
         return ssa.unchanged(prepared, schema, before, manager, subresource)
 
     def _why(self, before: Value, config: Value, manager: str, subresource: str) -> str:
         """Why a no-op cannot be seen without asking."""
         mine = ssa.entry(before, manager, subresource)
         schema = self.target.versions[config["apiVersion"]]
-        prepared = ssa.prepare(schema, ssa.strip(config), reset=self._reset(subresource))
+        prepared = ssa.prepare(schema, config, reset=self._reset(subresource))
         if mine is None:
             return "nothing owned"
         if any(each["manager"] == "before-first-apply" for each in entries(before)):

@@ -158,6 +158,22 @@ def test_fields_nobody_owns_go_only_with_a_struct_of_ours() -> None:
     assert after["spec"] == {"text": "a", "number": 1}
 
 
+def test_giving_up_what_the_server_dropped_is_no_conflict_over_what_is_around_it() -> None:
+    """Empty limits of a container are owned and not kept; the empty resources stay whose they are."""
+    body = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "x"}}
+
+    def containers(*resources: Any) -> Any:
+        item = {"name": "c", "image": "i", **({"resources": resources[0]} if resources else {})}
+        return {"template": {"spec": {"containers": [item]}}}
+
+    live = done({**body, "spec": containers({"limits": {}})}, schema=DEPLOYMENT)
+    live["spec"]["template"]["spec"]["containers"][0]["resources"] = {}
+    live = done({**body, "spec": containers({})}, live, "you", schema=DEPLOYMENT)
+    outcome = apply({**body, "spec": containers()}, live, schema=DEPLOYMENT)
+    assert isinstance(outcome, ssa.Applied)
+    assert outcome.object["spec"]["template"]["spec"]["containers"][0]["resources"] == {}
+
+
 def test_an_apply_of_nothing_gives_everything_up() -> None:
     """And the manager is gone."""
     live = done(config_map({"a": "1"}, labels={"l": "1"}))

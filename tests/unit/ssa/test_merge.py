@@ -84,3 +84,4 @@ def test_removing_takes_keys_and_items_and_what_is_empty_then() -> None:
     }
     assert removed(SPEC, value, fields) == {"map": None, "set": ["b"], "keyed": [{"id": "a"}]}
     assert removed(SPEC, {"text": "t"}, {"f:text": {}}) is None
+    assert removed(SPEC, {"map": {}}, {"f:map": {"f:a": {}}}) == {"map": {}}
