@@ -4,7 +4,8 @@ from rulesengine.cel import types, values
 from rulesengine.cel.check import Problem
 from rulesengine.cel.codes import CODES
 from rulesengine.cel.library import RESULTS as FUNCTION_RESULTS
-from rulesengine.cel.program import CompileError, Env, Program, compile  # noqa: A004 - CEL's own word
+from rulesengine.cel.program import CompileError, Program, compile  # noqa: A004 - CEL's own word
+from rulesengine.cel.scope import Env
 from rulesengine.cel.types import Type
 from rulesengine.cel.values import to_json, to_text
 

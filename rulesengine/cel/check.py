@@ -1,59 +1,45 @@
 """Types before values: undeclared names, unknown fields, operators that fit no types.
 
 Where a type is not known (`dyn`) nothing is said here and the value decides. All problems of
-an expression are found at once.
+an expression are found at once. The outcome is the resolved tree with the type of every node;
+it is the same walk whether problems matter or not, since resolving names needs the types.
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 
 from rulesengine.cel import types
-from rulesengine.cel.exact import TYPE_NAMES
-from rulesengine.cel.library import FUNCTIONS, OPERATORS, RESULTS
-from rulesengine.cel.syntax import Call, Fold, Index, ListOf, Literal, MapOf, Name, Node, Select
-from rulesengine.cel.types import (
-    BOOL,
-    DYN,
-    INT,
-    STRING,
-    Type,
-    field_names,
-    field_of,
-    list_of,
-    map_of,
-    optional_of,
+from rulesengine.cel.scope import Env, Locals, qualified_name
+from rulesengine.cel.signatures import Overload
+from rulesengine.cel.syntax import (
+    BINDING,
+    Call,
+    Fold,
+    Index,
+    ListOf,
+    Literal,
+    Local,
+    MapOf,
+    Name,
+    Node,
+    Select,
 )
-from rulesengine.cel.values import UInt
+from rulesengine.cel.types import BOOL, DYN, ERROR, INT, STRING, Type, list_of, map_of, optional_of
+from rulesengine.cel.unify import Unifier
+from rulesengine.cel.values import TypeValue, UInt
 
-_SIMPLE = {
-    t.kind: t
-    for t in (
-        types.BOOL,
-        types.INT,
-        types.UINT,
-        types.DOUBLE,
-        types.STRING,
-        types.BYTES,
-        types.TIMESTAMP,
-        types.DURATION,
-    )
-}
-_ORDERED = {"_<_", "_<=_", "_>_", "_>=_"}
-_LOGIC = {"_&&_", "_||_"}
-_WORDS = {
-    "_+_": "+",
-    "_-_": "-",
-    "_*_": "*",
-    "_/_": "/",
-    "_%_": "%",
-    "_<_": "<",
-    "_<=_": "<=",
-    "_>_": ">",
-    "_>=_": ">=",
-}
+Typed = tuple[Node, Type]
+_CONDITIONS = frozenset({"all", "exists", "exists_one", "filter"})
+_LOGIC = frozenset({"_&&_", "_||_"})
+_LITERALS: dict[type, Type] = {
+    bool: BOOL, int: INT, UInt: types.UINT, float: types.DOUBLE, str: STRING, bytes: types.BYTES,
+    type(None): types.NULL,
+}  # fmt: skip
+_WORDS = {"_[_]": "[]", "_[?_]": "[?]"}
+_TEXTABLE = frozenset({"string", "int", "double", "uint", "bool"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,325 +53,351 @@ class Problem:
     hint: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """The resolved tree, its type, the types of its nodes and the one overload of its calls (by id)."""
+
+    node: Node
+    type: Type
+    types: dict[int, Type]
+    overloads: dict[int, Overload]
+    slots: int
+    problems: tuple[Problem, ...]
+
+
+def check(node: Node, env: Env, expect: Type | None = None) -> Checked:
+    """Never raises for what is wrong with the expression: `problems` say it."""
+    walk = _Walk(env)
+    resolved, kind = walk.visit(node, {})
+    final = {key: walk.unifier.resolved(each, closed=True) for key, each in walk.types.items()}
+    found = walk.unifier.resolved(kind, closed=True)
+    if expect is not None and not walk.unifier.assignable((found, expect)):
+        hint = "compare it with something" if expect.kind == "bool" else ""
+        walk.find("RE205", f"the expression yields {found}, expected {expect}", node, hint)
+    problems = tuple(sorted(walk.problems, key=lambda problem: problem.offset))
+    return Checked(resolved, found, final, walk.overloads, walk.slots, problems)
+
+
 @dataclass(slots=True)
-class Checker:
-    variables: Mapping[str, Type]
+class _Walk:
+    env: Env
+    unifier: Unifier = field(default_factory=Unifier)
+    types: dict[int, Type] = field(default_factory=dict)
+    overloads: dict[int, Overload] = field(default_factory=dict)
     problems: list[Problem] = field(default_factory=list)
+    slots: int = 0
 
-    def check(self, node: Node, expect: Type | None) -> Type:
-        found = self.type_of(node, self.variables)
-        if expect is not None and found.kind not in ("dyn", expect.kind):
-            hint = "compare it with something" if expect.kind == "bool" else ""
-            self._find(
-                "RE205", f"the expression yields {found}, expected {expect}", node.at, node.length, hint
-            )
-        return found
+    def find(self, code: str, message: str, node: Node, hint: str = "", length: int = 0) -> None:
+        self.problems.append(Problem(code, message, node.at, length or node.length, hint))
 
-    def _find(self, code: str, message: str, at: int, length: int = 1, hint: str = "") -> None:
-        self.problems.append(Problem(code, message, at, length, hint))
-
-    def type_of(self, node: Node, names: Mapping[str, Type]) -> Type:
+    def visit(self, node: Node, scope: Locals) -> Typed:
         match node:
             case Literal(value=value):
-                return _literal(value)
-            case Name(name=name):
-                return self._name(node, name, names)
+                typed: Typed = node, _LITERALS.get(type(value), types.TYPE)
+            case Name():
+                typed = self._name(node, scope)
+            case Local():
+                typed = node, DYN
             case Select():
-                return self._select(node, names)
+                typed = self._select(node, scope)
             case Index():
-                return self._index(node, names)
-            case ListOf(items=items):
-                kinds = [self._unwrapped(self.type_of(item, names), optional) for item, optional in items]
-                return list_of(_common(kinds))
-            case MapOf(entries=entries):
-                keys = [self.type_of(key, names) for key, _, _ in entries]
-                values = [self._unwrapped(self.type_of(v, names), optional) for _, v, optional in entries]
-                return map_of(_common(keys), _common(values))
+                typed = self._index(node, scope)
+            case ListOf():
+                typed = self._list(node, scope)
+            case MapOf():
+                typed = self._map(node, scope)
             case Call():
-                return self._call(node, names)
+                typed = self._call(node, scope)
             case Fold():
-                return self._fold(node, names)
+                typed = self._fold(node, scope)
+        self.types[id(typed[0])] = typed[1]
+        return typed
 
-    def _unwrapped(self, kind: Type, optional: bool) -> Type:
-        return kind.params[0] if optional and kind.kind == "optional" else DYN if optional else kind
+    def _resolved(self, kind: Type) -> Type:
+        return self.unifier.resolved(kind)
 
-    def _name(self, node: Name, name: str, names: Mapping[str, Type]) -> Type:
-        if name in names:
-            return names[name]
-        if name in TYPE_NAMES:
-            return types.TYPE
-        self._find("RE202", f"undeclared reference to '{name}'", node.at, node.length, _nearest(name, names))
-        return DYN
+    # --- names and fields ---
 
-    def _select(self, node: Select, names: Mapping[str, Type]) -> Type:
-        operand = self.type_of(node.operand, names)
-        wrapped = node.optional or operand.kind == "optional"
-        base = operand.params[0] if operand.kind == "optional" else operand
-        found = field_of(base, node.field)
+    def _name(self, node: Name, scope: Locals) -> Typed:
+        if node.name in scope:
+            slot, kind = scope[node.name]
+            return Local(node.name, slot, node.at, node.length), kind
+        found = self._variable(node, node.name)
+        if found is not None:
+            return found
+        hint = nearest(node.name, [*self.env.variables, *scope])
+        self.find("RE202", f"undeclared reference to '{node.name}'", node, hint)
+        return node, ERROR
+
+    def _variable(self, node: Node, name: str) -> Typed | None:
+        found = self.env.variable(name)
         if found is None:
-            if base.kind in ("object", "record"):
-                hint = _nearest(node.field, field_names(base))
-                self._find("RE203", f"undefined field '{node.field}'", node.at, node.length, hint)
-            else:
-                self._find("RE204", f"type {base} has no fields", node.at, node.length)
-            found = DYN
-        if node.test:
-            return BOOL
-        return optional_of(found) if wrapped else found
+            return None
+        full, kind, is_type = found
+        if is_type:
+            return Literal(TypeValue(full), node.at, node.length), kind
+        return Name(full, node.at, node.length), kind
 
-    def _index(self, node: Index, names: Mapping[str, Type]) -> Type:
-        operand, key = self.type_of(node.operand, names), self.type_of(node.key, names)
-        wrapped = node.optional or operand.kind == "optional"
-        base = operand.params[0] if operand.kind == "optional" else operand
-        match base.kind:
-            case "list":
-                found = base.params[0]
-                if key.kind not in ("int", "uint", "double", "dyn"):
-                    self._find("RE204", f"a list has no index of type {key}", node.at, node.length)
-            case "map":
-                found = base.params[1]
-            case "object" | "record":
-                literal = node.key.value if isinstance(node.key, Literal) else None
-                known = field_of(base, literal) if isinstance(literal, str) else DYN
-                found = known or DYN
-            case "dyn":
-                found = DYN
-            case _:
-                self._find("RE204", f"type {base} has no index", node.at, node.length)
-                found = DYN
-        return optional_of(found) if wrapped else found
+    def _select(self, node: Select, scope: Locals) -> Typed:
+        if not node.optional and not node.test and self.env.qualified:
+            name = qualified_name(node)
+            root = (name or "").split(".")[1 if name and name.startswith(".") else 0]
+            if name and root in self.env.qualified and root not in (() if name.startswith(".") else scope):
+                found = self._variable(node, name)
+                if found is not None:
+                    return found
+        operand, kind = self.visit(node.operand, scope)
+        kind = self._resolved(kind)
+        base = kind.params[0] if kind.kind == "optional" else kind
+        name, found_type = self._field(node, base)
+        resolved = replace(node, operand=operand, field=name)
+        if node.test:
+            return resolved, BOOL
+        return resolved, optional_of(found_type) if node.optional or kind.kind == "optional" else found_type
+
+    def _field(self, node: Select, base: Type) -> tuple[str, Type]:
+        """The real name of a field and its type."""
+        found = types.field_of(base, node.field)
+        if found is not None:
+            return node.field, found
+        if base.kind not in ("object", "record"):
+            self.find("RE204", f"type {base} has no fields", node)
+            return node.field, DYN
+        plain = types.unescaped(node.field)
+        found = types.field_of(base, plain) if plain != node.field else None
+        if found is not None:
+            return plain, found
+        self._unknown_field(node, node.field, base)
+        return node.field, DYN
+
+    def _unknown_field(self, node: Node, name: str, base: Type) -> None:
+        hint = nearest(name, types.field_names(base))
+        self.find("RE203", f"undefined field '{name}'", node, hint)
+
+    def _index(self, node: Index, scope: Locals) -> Typed:
+        operand, kind = self.visit(node.operand, scope)
+        key, key_type = self.visit(node.key, scope)
+        resolved = replace(node, operand=operand, key=key)
+        kind = self._resolved(kind)
+        base = kind.params[0] if kind.kind == "optional" else kind
+        if base.kind in ("object", "record"):
+            found = self._key_of_object(node, base)
+            return resolved, optional_of(found) if node.optional or kind.kind == "optional" else found
+        function = "_[?_]" if node.optional else "_[_]"
+        return resolved, self._overload(resolved, function, False, [kind, key_type])
+
+    def _key_of_object(self, node: Index, base: Type) -> Type:
+        name = node.key.value if isinstance(node.key, Literal) else None
+        if not isinstance(name, str):
+            return DYN
+        found = types.field_of(base, name)
+        if found is None:
+            self._unknown_field(node, name, base)
+        return found or DYN
+
+    # --- literals ---
+
+    def _item(self, node: Node, optional: bool, scope: Locals) -> Typed:
+        resolved, kind = self.visit(node, scope)
+        kind = self._resolved(kind)
+        if not optional:
+            return resolved, kind
+        if kind.kind == "optional":
+            return resolved, kind.params[0]
+        if kind.kind not in ("dyn", "error"):
+            self.find("RE204", f"expected type optional_type({kind}) but found {kind}", node, "remove the ?")
+        return resolved, kind
+
+    def _list(self, node: ListOf, scope: Locals) -> Typed:
+        typed = [self._item(item, optional, scope) for item, optional in node.items]
+        items = tuple((item, optional) for (item, _), (_, optional) in zip(typed, node.items, strict=True))
+        return replace(node, items=items), list_of(self.unifier.joined([kind for _, kind in typed]))
+
+    def _map(self, node: MapOf, scope: Locals) -> Typed:
+        entries: list[tuple[Node, Node, bool]] = []
+        keys: list[Type] = []
+        values: list[Type] = []
+        for key, value, optional in node.entries:
+            new_key, key_type = self.visit(key, scope)
+            new_value, value_type = self._item(value, optional, scope)
+            entries.append((new_key, new_value, optional))
+            keys.append(key_type)
+            values.append(value_type)
+        kind = map_of(self.unifier.joined(keys), self.unifier.joined(values))
+        return replace(node, entries=tuple(entries)), kind
 
     # --- calls ---
 
-    def _call(self, node: Call, names: Mapping[str, Type]) -> Type:
-        kinds = [self.type_of(each, names) for each in node.arguments]
-        function = node.function
+    def _call(self, node: Call, scope: Locals) -> Typed:
+        typed = [self.visit(each, scope) for each in node.arguments]
+        arguments = tuple(each for each, _ in typed)
+        kinds = [kind for _, kind in typed]
+        name, target, member = node.function, None, False
         if node.target is not None:
-            return self._member(node, self.type_of(node.target, names), kinds)
-        if function in _LOGIC or function == "!_":
-            for kind, argument in zip(kinds, node.arguments, strict=True):
-                if kind.kind not in ("bool", "dyn"):
-                    self._find(
-                        "RE204",
-                        f"found no matching overload: a condition is bool, not {kind}",
-                        argument.at,
-                        argument.length,
-                    )
-            return BOOL
-        if function == "_?_:_":
-            if kinds[0].kind not in ("bool", "dyn"):
-                self._find(
-                    "RE204",
-                    f"found no matching overload: a condition is bool, not {kinds[0]}",
-                    node.at,
-                    node.length,
-                )
-            return _common(kinds[1:])
-        if function in OPERATORS:
-            return self._operator(node, kinds)
-        if function not in FUNCTIONS:
-            self._unknown(node, function, [n for n in FUNCTIONS if not n.startswith(".")])
-            return DYN
-        return _result(RESULTS.get(function, "dyn"))
+            full = self._namespaced(node, scope)
+            if full is None:
+                target, kind = self.visit(node.target, scope)
+                kinds, member = [kind, *kinds], True
+            name = full or name
+        resolved = Call(self.env.function(name) or name, target, arguments, node.at, node.length)
+        if self.env.function(name) is None or not self._has_style(resolved.function, member):
+            known = [n for n, each in self.env.overloads.items() if each[0].member is member]
+            hint = nearest(name, (n for n in known if n[0].isalpha()))
+            self.find("RE202", f"undeclared reference to '{name}'", node, hint, len(node.function))
+            return resolved, ERROR
+        if resolved.function in _LOGIC:
+            return resolved, self._logic(resolved, kinds)
+        return resolved, self._overload(resolved, resolved.function, member, kinds)
 
-    def _unknown(self, node: Call, function: str, known: Iterable[str]) -> None:
-        message = f"undeclared reference to '{function}'"
-        self._find("RE202", message, node.at, len(function), _nearest(function, known))
+    def _has_style(self, function: str, member: bool) -> bool:
+        return any(each.member is member for each in self.env.overloads[function])
 
-    def _member(self, node: Call, target: Type, kinds: list[Type]) -> Type:
-        name = node.function
-        if name in ("or", "orValue") and len(kinds) == 1:
-            if target.kind not in ("optional", "dyn"):
-                hint = "write .?field or [?key] before it"
-                self._find(
-                    "RE204",
-                    f"found no matching overload: {name}() is of optionals, not {target}",
-                    node.at,
-                    node.length,
-                    hint,
-                )
-                return DYN
-            inner = target.params[0] if target.kind == "optional" else DYN
-            return target if name == "or" else _common([inner, kinds[0]])
-        if "." + name not in FUNCTIONS:
-            self._unknown(node, name, [n[1:] for n in FUNCTIONS if n.startswith(".")])
-            return DYN
-        if name == "value" and target.kind == "optional":
-            return target.params[0]
-        text = name in _OF_STRINGS
-        if text and target.kind not in ("string", "dyn"):
-            self._find(
-                "RE204",
-                f"found no matching overload: {name}() is of string, not {target}",
-                node.at,
-                node.length,
-            )
-        return _result(RESULTS.get("." + name, "dyn"))
+    def _namespaced(self, node: Call, scope: Locals) -> str | None:
+        """The full name of `math.ceil` and its like, where no variable stands before the dot."""
+        assert node.target is not None
+        prefix = qualified_name(node.target)
+        if prefix is None or prefix.split(".")[0] in scope:
+            return None
+        return self.env.function(f"{prefix}.{node.function}")
 
-    def _operator(self, node: Call, kinds: list[Type]) -> Type:
-        function = node.function
-        if function in ("_==_", "_!=_", "@in"):
-            if function == "@in" and kinds[1].kind not in ("list", "map", "dyn", "object", "record"):
-                self._find(
-                    "RE204",
-                    f"found no matching overload: in takes a list or map, not {kinds[1]}",
-                    node.at,
-                    node.length,
-                )
-            if function != "@in" and not _comparable(kinds[0], kinds[1]):
-                self._find(
-                    "RE204",
-                    f"found no matching overload: {kinds[0]} and {kinds[1]} are never equal",
-                    node.at,
-                    node.length,
-                )
-            return BOOL
-        if any(kind.kind == "dyn" for kind in kinds):
-            return BOOL if function in _ORDERED else DYN
-        names = tuple(kind.kind for kind in kinds)
-        if function in _ORDERED:
-            if not (names[0] == names[1] and names[0] in _ORDER) and not set(names) <= types.NUMBERS:
-                self._no_overload(node, kinds)
-            return BOOL
-        found = _arithmetic(function, names, kinds)
-        if found is None:
-            self._no_overload(node, kinds)
-            return DYN
-        return found
+    def _logic(self, node: Call, kinds: list[Type]) -> Type:
+        for argument, kind in zip(node.arguments, kinds, strict=True):
+            self._condition(argument, kind)
+        return BOOL
 
-    def _no_overload(self, node: Call, kinds: list[Type]) -> None:
-        word = _WORDS.get(node.function, node.function.strip("_"))
-        shown = ", ".join(map(str, kinds))
+    def _condition(self, node: Node, kind: Type) -> None:
+        if not self.unifier.assignable((kind, BOOL)):
+            message = f"found no matching overload: a condition is bool, not {self._shown(kind)}"
+            self.find("RE204", message, node)
+
+    def _overload(self, node: Call | Index, function: str, member: bool, kinds: list[Type]) -> Type:
+        """The type that a call yields; what it could be is kept, where that is one overload."""
+        result: Type | None = None
+        fitting: list[Overload] = []
+        for each in self.env.overloads[function]:
+            if each.member is not member or not each.takes(len(kinds)):
+                continue
+            params = each.params + each.params[-1:] * (len(kinds) - len(each.params))
+            declared, *wanted = self.unifier.instance(each.result, *params)
+            if not self.unifier.assignable(*zip(kinds, wanted, strict=True)):
+                continue
+            fitting.append(each)
+            found = self._resolved(declared)
+            if result is None:
+                result = found
+            elif result.kind != "dyn" and found != result:
+                result = DYN
+        if len(fitting) == 1:
+            self.overloads[id(node)] = fitting[0]
+        if result is None:
+            return self._no_overload(node, function, member, kinds)
+        return result
+
+    def _no_overload(self, node: Node, function: str, member: bool, kinds: list[Type]) -> Type:
+        shown = [self._shown(kind) for kind in kinds]
+        if function == "_?_:_" and len(kinds) == 3:
+            return self._branches(node, shown, kinds)
         hint = ""
-        if word == "+" and {kind.kind for kind in kinds} <= {"string", "int", "double", "uint", "bool"}:
+        if function == "_+_" and {"string"} < {self._resolved(kind).kind for kind in kinds} <= _TEXTABLE:
             hint = "write string(…) around what is no string"
-        self._find("RE204", f"found no matching overload for {word} of ({shown})", node.at, node.length, hint)
+        if member and shown[0].startswith("optional_type"):
+            hint = "unwrap it first: .orValue(…) or .value()"
+        if function in ("orValue", "or") and not shown[0].startswith("optional_type"):
+            hint = "write .?field or [?key] before it"
+        word = _WORDS.get(function) or function.strip("_@") or function
+        listed = f"{shown[0]}.({', '.join(shown[1:])})" if member else f"({', '.join(shown)})"
+        self.find("RE204", f"found no matching overload for {word} of {listed}", node, hint)
+        return ERROR
+
+    def _branches(self, node: Node, shown: list[str], kinds: list[Type]) -> Type:
+        """`c ? x : null` is allowed here: null drops a template's key."""
+        if self.unifier.assignable((kinds[0], BOOL)):
+            if any(self._resolved(kind).kind == "null" for kind in kinds[1:]):
+                return DYN
+            message = f"found no matching overload: the branches of ?: are {shown[1]} and {shown[2]}"
+            self.find("RE204", message, node, "write dyn(…) around one of them")
+        else:
+            message = f"found no matching overload: a condition is bool, not {shown[0]}"
+            self.find("RE204", message, node)
+        return ERROR
+
+    def _shown(self, kind: Type) -> str:
+        return str(self.unifier.resolved(kind, closed=True))
 
     # --- macros ---
 
-    def _fold(self, node: Fold, names: Mapping[str, Type]) -> Type:
-        over = self.type_of(node.range, names)
-        inner = {**names, **dict(zip(node.names, _variables(node, over), strict=True))}
-        if node.kind not in ("bind", "optMap", "optFlatMap") and over.kind not in (
-            "list",
-            "map",
-            "dyn",
-            "object",
-            "record",
-        ):
-            self._find("RE204", f"{node.kind}() goes over a list or map, not {over}", node.at, node.length)
+    def _fold(self, node: Fold, scope: Locals) -> Typed:
+        over, over_type = self.visit(node.range, scope)
+        over_type = self._resolved(over_type)
+        kinds = self._bound(node, over_type) if node.kind in BINDING else self._items(node, over_type)
+        slots = tuple(range(self.slots, self.slots + len(node.names)))
+        self.slots += len(slots)
+        inner = {**scope, **dict(zip(node.names, zip(slots, kinds, strict=True), strict=True))}
+        condition = None
         if node.condition is not None:
-            self._bool(node.condition, inner)
-        if node.kind in ("all", "exists", "exists_one", "filter"):
-            self._bool(node.body, inner)
-            return (
-                BOOL
-                if node.kind != "filter"
-                else over
-                if over.kind == "list"
-                else list_of(_variables(node, over)[0])
-            )
-        body = self.type_of(node.body, inner)
+            condition, condition_type = self.visit(node.condition, inner)
+            self._condition(condition, condition_type)
+        body, body_type = self.visit(node.body, inner)
+        if node.kind in _CONDITIONS:
+            self._condition(body, body_type)
+        resolved = replace(node, range=over, condition=condition, body=body, slots=slots)
+        return resolved, self._yielded(node, over_type, kinds, self._resolved(body_type))
+
+    def _bound(self, node: Fold, over: Type) -> tuple[Type, ...]:
+        if node.kind == "bind":
+            return (over,)
+        inner = self.unifier.fresh()
+        if not self.unifier.assignable((over, optional_of(inner))):
+            message = f"found no matching overload for {node.kind} of {self._shown(over)}"
+            self.find("RE204", message, node, "write .?field or [?key] before it", len(node.kind))
+            return (ERROR,)
+        return (DYN if over.kind in ("dyn", "error") else self._resolved(inner),)
+
+    def _items(self, node: Fold, over: Type) -> tuple[Type, ...]:
+        """The types of a loop's variables."""
+        two = len(node.names) == 2
+        match over.kind:
+            case "list":
+                return (INT, over.params[0]) if two else over.params
+            case "map":
+                return over.params if two else over.params[:1]
+            case "object" | "record":
+                return (STRING, DYN) if two else (STRING,)
+            case "dyn" | "error" | "param":
+                self.unifier.assignable((DYN, over))
+                return (DYN,) * len(node.names)
+            case _:
+                self.find("RE204", f"{node.kind}() goes over a list or map, not {over}", node)
+                return (ERROR,) * len(node.names)
+
+    def _yielded(self, node: Fold, over: Type, kinds: tuple[Type, ...], body: Type) -> Type:
         match node.kind:
+            case "all" | "exists" | "exists_one":
+                return BOOL
+            case "filter":
+                return list_of(kinds[0])
             case "map" | "transformList":
                 return list_of(body)
             case "transformMap":
-                return map_of(_variables(node, over)[0], body)
+                return map_of(kinds[0], body)
+            case "transformMapEntry":
+                entries = map_of(self.unifier.fresh(), self.unifier.fresh())
+                if not self.unifier.assignable((body, entries)):
+                    self.find("RE204", f"transformMapEntry() takes maps, not {self._shown(body)}", node.body)
+                return self._resolved(entries)
+            case "sortBy":
+                return over if over.kind == "list" else list_of(kinds[0])
             case "optMap":
                 return optional_of(body)
-            case "sortBy":
-                return over
-            case "transformMapEntry":
-                return body if body.kind == "map" else DYN
+            case "optFlatMap":
+                if not self.unifier.assignable((body, optional_of(self.unifier.fresh()))):
+                    message = f"optFlatMap() takes an optional, not {self._shown(body)}"
+                    self.find("RE204", message, node.body, "use optMap()")
+                return body
             case _:
                 return body
 
-    def _bool(self, node: Node, names: Mapping[str, Type]) -> None:
-        kind = self.type_of(node, names)
-        if kind.kind not in ("bool", "dyn"):
-            self._find(
-                "RE204", f"found no matching overload: a condition is bool, not {kind}", node.at, node.length
-            )
 
-
-_ORDER = frozenset({"bool", "string", "bytes", "timestamp", "duration", *types.NUMBERS})
-_OF_STRINGS = frozenset(
-    [
-        "startsWith",
-        "endsWith",
-        "matches",
-        "charAt",
-        "lowerAscii",
-        "upperAscii",
-        "replace",
-        "split",
-        "substring",
-        "trim",
-    ]
-)
-
-
-def _variables(node: Fold, over: Type) -> tuple[Type, ...]:
-    if node.kind == "bind":
-        return (over,)
-    if node.kind in ("optMap", "optFlatMap"):
-        return (over.params[0] if over.kind == "optional" else DYN,)
-    match over.kind:
-        case "list":
-            key, value = INT, over.params[0]
-        case "map":
-            key, value = over.params
-        case "object" | "record":
-            key, value = STRING, DYN
-        case _:
-            key, value = DYN, DYN
-    if len(node.names) == 2:
-        return key, value
-    return (value if over.kind in ("list", "dyn") else key,)
-
-
-def _arithmetic(function: str, names: tuple[str, ...], kinds: list[Type]) -> Type | None:
-    if len(names) == 1:
-        return kinds[0] if names[0] in ("int", "double", "duration") else None
-    a, b = names
-    if a == b and a in types.NUMBERS and not (a == "double" and function == "_%_"):
-        return kinds[0]
-    if function == "_+_":
-        if a == b and a in ("string", "bytes", "list", "duration"):
-            return kinds[0] if a != "list" else list_of(_common([kinds[0].params[0], kinds[1].params[0]]))
-        if {a, b} == {"timestamp", "duration"}:
-            return types.TIMESTAMP
-    if function == "_-_":
-        if a == b and a in ("timestamp", "duration"):
-            return types.DURATION
-        if (a, b) == ("timestamp", "duration"):
-            return types.TIMESTAMP
-    return None
-
-
-def _comparable(a: Type, b: Type) -> bool:
-    if "dyn" in (a.kind, b.kind) or "null" in (a.kind, b.kind) or a.kind == b.kind:
-        return True
-    return {a.kind, b.kind} <= types.NUMBERS or {a.kind, b.kind} <= {"map", "object", "record"}
-
-
-def _literal(value: object) -> Type:
-    kinds: dict[type, Type] = {
-        bool: BOOL, int: INT, UInt: types.UINT, float: types.DOUBLE, str: STRING, bytes: types.BYTES,
-    }  # fmt: skip
-    return kinds.get(type(value), types.NULL)
-
-
-def _result(text: str) -> Type:
-    return _SIMPLE.get(text) or (list_of(_SIMPLE[text[5:-1]]) if text.startswith("list(") else DYN)
-
-
-def _common(kinds: Iterable[Type]) -> Type:
-    found = list(kinds)
-    first = found[0] if found else DYN
-    return first if all(kind == first for kind in found) else DYN
-
-
-def _nearest(name: str, known: Iterable[str]) -> str:
+def nearest(name: str, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(name, list(known), 1, 0.6)
     return f"did you mean {close[0]}?" if close else ""

@@ -9,4 +9,5 @@ CODES: dict[str, tuple[str, str]] = {
     "RE204": ("no overload", "An operator or function is used with types that it does not take."),
     "RE205": ("wrong type", "The expression yields another type than is needed here."),
     "RE206": ("too large", "The expression is nested too deep or too long."),
+    "RE207": ("impossible literal", "A duration, time or pattern is written that can never be one."),
 }

@@ -17,7 +17,8 @@ from typing import Any
 
 import celpy
 
-from rulesengine.cel.program import Env, Program, compile  # noqa: A004 - CEL's own word
+from rulesengine.cel.program import Program, compile  # noqa: A004 - CEL's own word
+from rulesengine.cel.scope import Env
 from rulesengine.cel.types import DYN
 
 

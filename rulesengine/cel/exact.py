@@ -1,243 +1,413 @@
 """The exact tier: closures with CEL's full semantics, errors with their place, and a budget.
 
-Every closure takes a frame: the names, and what is left of the budget. Loops pay for each
-round, so no expression can hang the engine.
+Every closure takes a frame: the names, the macros' variables by slot, and what was spent.
+Loops look at the budget in each round, so no expression can hang the engine.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
-from rulesengine.cel.frames import BUDGET, FAILURES, Frame, Run, enter, truth, worse
-from rulesengine.cel.library import FUNCTIONS, OPERATORS
-from rulesengine.cel.loops import LOOPS
-from rulesengine.cel.paths import Path, Scope, path_of
-from rulesengine.cel.syntax import Call, Fold, Index, ListOf, Literal, MapOf, Name, Node, Select
-from rulesengine.cel.values import NONE, Optional, TypeValue, UInt, lookup, no_overload
-from rulesengine.core.errors import EvaluationError
+from rulesengine.cel import costs
+from rulesengine.cel.check import Checked
+from rulesengine.cel.costs import LIMIT, OverBudget
+from rulesengine.cel.library import OPERATORS
+from rulesengine.cel.paths import Path, path_of, paths_of_slots
+from rulesengine.cel.signatures import implementation
+from rulesengine.cel.syntax import Call, Fold, Index, ListOf, Literal, Local, MapOf, Name, Node, Select
+from rulesengine.cel.values import NONE, Optional, UInt, lookup, no_overload
+from rulesengine.core.errors import EvaluationError, Excluded, Waiting
 
-TYPE_NAMES = frozenset(
-    ["bool", "int", "uint", "double", "string", "bytes", "list", "map", "null_type", "type", "optional_type"]
+CONVERSIONS = frozenset(
+    {"bool", "bytes", "double", "dyn", "duration", "int", "string", "timestamp", "type", "uint"}
 )
+FAILURES = (EvaluationError, Waiting, Excluded)
+_ATTRIBUTES = (Name, Local, Select, Index)
+MOST_ITEMS = 1_000_000  # of one list that is built; Kubernetes' lists are not copied when they grow
 
 
-def compiled(node: Node) -> Callable[[Mapping[str, Any]], Any]:
-    """A function from names to the value of the expression."""
-    run = _run(node, {})
+class Frame:
+    """One evaluation. `cost` grows; who loops compares it with the limit."""
 
-    def evaluate(names: Mapping[str, Any]) -> Any:
-        return run(Frame(names, {}, [BUDGET]))
+    __slots__ = ("cost", "locals", "names")
+
+    def __init__(self, names: Mapping[str, Any], slots: int) -> None:
+        self.names = names
+        self.locals: list[Any] = [None] * slots
+        self.cost = 0
+
+
+Run: TypeAlias = Callable[[Frame], Any]
+Evaluate: TypeAlias = Callable[[Mapping[str, Any]], tuple[Any, int]]
+
+
+def compiled(checked: Checked) -> Evaluate:
+    """A function from names to the value of the expression and its cost."""
+    run, slots = Closures(checked).run(checked.node), checked.slots
+
+    def evaluate(names: Mapping[str, Any]) -> tuple[Any, int]:
+        frame = Frame(names, slots)
+        value = run(frame)
+        if frame.cost > LIMIT:
+            raise OverBudget
+        return value, frame.cost
 
     return evaluate
 
 
-def _fail(error: EvaluationError, node: Node) -> EvaluationError:
-    return (
-        error
-        if error.offset
-        else EvaluationError(str(error), reason=error.reason, path=error.path, offset=node.at)
-    )
+def truth(run: Run, frame: Frame, node: Node) -> bool:
+    """The value of a condition."""
+    value = run(frame)
+    if value is True or value is False:
+        return value
+    raise mismatch(node)
 
 
-def _run(node: Node, scope: Scope) -> Run:
-    match node:
-        case Literal(value=value):
-            return lambda _: value
-        case Name(name=name):
-            return _name(node, name, scope)
-        case Select():
-            return _test(node, scope) if node.test else _select(node, scope)
-        case Index():
-            return _index(node, scope)
-        case Call():
-            return _call(node, scope)
-        case ListOf(items=items):
-            return _list([(_run(item, scope), optional) for item, optional in items])
-        case MapOf(entries=entries):
-            return _map([(_run(k, scope), _run(v, scope), o) for k, v, o in entries], node)
-        case Fold():
-            return _fold(node, scope)
+def mismatch(node: Node, path: Path = ()) -> EvaluationError:
+    return EvaluationError("no such overload", reason="type", path=path, offset=node.at)
 
 
-def _name(node: Name, name: str, scope: Scope) -> Run:
-    if name in scope:
-        return lambda frame: frame.own[name]
+def worse(first: Exception, second: Exception) -> Exception:
+    """Of two failures the one to report: waiting says more than an error."""
+    return second if isinstance(second, Waiting) and not isinstance(first, Waiting) else first
+
+
+def entered(found: dict[Any, Any], key: Any, value: Any, node: Node) -> None:
+    """Puts an entry into a map that is being built."""
+    if type(key) not in (str, int, bool, UInt):
+        raise EvaluationError("unsupported key type", reason="type", offset=node.at)
+    if lookup(found, key)[0]:
+        raise EvaluationError("duplicate key in map", reason="argument", offset=node.at)
+    found[key] = value
+
+
+def is_attribute(node: Node) -> bool:
+    """What Kubernetes evaluates as one attribute: its base is paid once, each step 1."""
+    return isinstance(node, _ATTRIBUTES) or (isinstance(node, Call) and node.function == "_?_:_")
+
+
+class Closures:
+    """Writes the closures of one expression."""
+
+    def __init__(self, checked: Checked) -> None:
+        self.checked = checked
+        self._paths = paths_of_slots(checked.node)
+
+    def path(self, node: Node) -> Path:
+        """The static path that a failing read reports."""
+        return path_of(node, self._paths) or ()
+
+    def run(self, node: Node) -> Run:
+        match node:
+            case Literal(value=value):
+                return lambda _: value
+            case Name():
+                return self._double(node, self._name(node))
+            case Local():
+                return self._double(node, _local(node))
+            case Select():
+                return self._test(node) if node.test else self._double(node, self._select(node))
+            case Index():
+                return self._double(node, self._index(node))
+            case ListOf():
+                return self._list(node)
+            case MapOf():
+                return self._map(node)
+            case Call():
+                return self._call(node)
+            case Fold():
+                from rulesengine.cel.loops import fold  # noqa: PLC0415 - the two need each other
+
+                return fold(self, node)
+
+    def constant(self, node: Node) -> bool:
+        """What Kubernetes computes before evaluation and does not charge."""
+        match node:
+            case Literal():
+                return True
+            case ListOf(items=items):
+                return all(not optional and self.constant(item) for item, optional in items)
+            case MapOf(entries=entries):
+                return all(not o and self.constant(k) and self.constant(v) for k, v, o in entries)
+            case Call(function=function, target=None, arguments=(argument,)) if function in CONVERSIONS:
+                return self.constant(argument)
+            case _:
+                return False
+
+    def _double(self, node: Node, run: Run) -> Run:
+        """Fields that a schema calls number are doubles, whichever way JSON wrote them."""
+        kind = self.checked.types.get(id(node))
+        if kind is None or kind.kind != "double":
+            return run
+
+        def read(frame: Frame) -> Any:
+            value = run(frame)
+            return float(value) if type(value) is int else value
+
+        return read
+
+    # --- names, fields, indexes ---
+
+    def _name(self, node: Name) -> Run:
+        name = node.name
+
+        def read(frame: Frame) -> Any:
+            frame.cost += 1
+            try:
+                return frame.names[name]
+            except KeyError:
+                raise EvaluationError(
+                    f"no such attribute: {name}", reason="no_such_field", path=(name,), offset=node.at
+                ) from None
+
+        return read
+
+    def _select(self, node: Select) -> Run:
+        operand, field, path = self.run(node.operand), node.field, self.path(node)
+        base, optional = 0 if is_attribute(node.operand) else 1, node.optional
+
+        def select(frame: Frame) -> Any:
+            value = operand(frame)
+            frame.cost += base
+            wrapped = optional
+            if type(value) is Optional:
+                if not value.has:
+                    return NONE
+                wrapped, value = True, value.value
+            if not isinstance(value, dict):
+                frame.cost += 1
+                raise mismatch(node, path)
+            if wrapped and field not in value:
+                return NONE
+            frame.cost += 1
+            try:
+                found = value[field]
+            except KeyError:
+                raise _missing(node, field, path) from None
+            return Optional(found) if wrapped else found
+
+        return select
+
+    def _test(self, node: Select) -> Run:
+        operand, field, path = self.run(node.operand), node.field, self.path(node)
+        base = 0 if is_attribute(node.operand) else 1
+
+        def test(frame: Frame) -> Any:
+            value = operand(frame)
+            frame.cost += base
+            if type(value) is Optional:
+                if not value.has:
+                    return False
+                value = value.value
+            if not isinstance(value, dict):
+                raise mismatch(node, path)
+            return field in value
+
+        return test
+
+    def _index(self, node: Index) -> Run:
+        operand, key_of, path = self.run(node.operand), self.run(node.key), self.path(node)
+        base, optional = 0 if is_attribute(node.operand) else 1, node.optional
+        step = 0 if is_attribute(node.key) else 1
+
+        def index(frame: Frame) -> Any:
+            value = operand(frame)
+            frame.cost += base
+            wrapped = optional
+            if type(value) is Optional:
+                if not value.has:
+                    return NONE
+                wrapped, value = True, value.value
+            found, item = _looked_up(value, key_of(frame), node, path, ask=wrapped)
+            if found:
+                frame.cost += step
+                return Optional(item) if wrapped else item
+            if wrapped:
+                return NONE
+            if isinstance(value, list):
+                raise EvaluationError("index out of bounds", reason="index", path=path, offset=node.at)
+            name = node.key.value if isinstance(node.key, Literal) else ""
+            raise _missing(node, name if isinstance(name, str) else "", path)
+
+        return index
+
+    # --- literals ---
+
+    def _list(self, node: ListOf) -> Run:
+        items = [(self.run(item), optional, item) for item, optional in node.items]
+        cost = 0 if self.constant(node) else costs.LIST
+        if not any(optional for _, optional, _ in items):
+            runs = [run for run, _, _ in items]
+
+            def plain(frame: Frame) -> Any:
+                frame.cost += cost
+                return [run(frame) for run in runs]
+
+            return plain
+
+        def build(frame: Frame) -> Any:
+            frame.cost += cost
+            found = []
+            for run, optional, item in items:
+                value = run(frame)
+                if not optional:
+                    found.append(value)
+                elif type(value) is not Optional:
+                    raise mismatch(item)
+                elif value.has:
+                    found.append(value.value)
+            return found
+
+        return build
+
+    def _map(self, node: MapOf) -> Run:
+        entries = [(self.run(key), self.run(value), optional) for key, value, optional in node.entries]
+        cost = 0 if self.constant(node) else costs.MAP
+
+        def build(frame: Frame) -> Any:
+            frame.cost += cost
+            found: dict[Any, Any] = {}
+            for key_of, value_of, optional in entries:
+                key, value = key_of(frame), value_of(frame)
+                if optional:
+                    if type(value) is not Optional:
+                        raise mismatch(node)
+                    if not value.has:
+                        continue
+                    value = value.value
+                entered(found, key, value, node)
+            return found
+
+        return build
+
+    # --- calls ---
+
+    def _call(self, node: Call) -> Run:
+        match node.function, node.target, node.arguments:
+            case "_&&_" | "_||_", None, (left, right):
+                return _logic(self.run(left), self.run(right), node, decides=node.function == "_||_")
+            case "_?_:_", None, (condition, then, otherwise):
+                return self._choice(condition, then, otherwise)
+            case "!_", None, (operand,):
+                return _not(self.run(operand), operand)
+            case "or" | "orValue", target, (other,) if target is not None:
+                return _or(self.run(target), self.run(other), node, value=node.function == "orValue")
+            case "_+_", None, (left, right):
+                return self._calling(node, _bounded_add(node))
+            case _:
+                pass
+        function = OPERATORS.get(node.function) if node.target is None else None
+        function = function or implementation(node.function, member=node.target is not None) or _unknown
+        return self._calling(node, function)
+
+    def _calling(self, node: Call, function: Callable[..., Any]) -> Run:
+        parts = node.arguments if node.target is None else (node.target, *node.arguments)
+        runs = [self.run(each) for each in parts]
+        cost_of = costs.of_call(node.function, self.checked.overloads.get(id(node)))
+        if node.function == "@in" and self._is_set(node.arguments[1]):
+            fixed = 0  # Kubernetes looks it up in a set that it made before
+            cost_of = None
+        else:
+            fixed = 1 if cost_of is None else 0
+
+        def call(frame: Frame) -> Any:
+            values = [run(frame) for run in runs]
+            try:
+                result = function(*values)
+            except EvaluationError as error:
+                frame.cost += 1
+                raise _placed(error, node) from None
+            except TypeError:  # the wrong number of arguments, where the checker was not asked
+                raise mismatch(node) from None
+            frame.cost += fixed if cost_of is None else cost_of(values, result)
+            if frame.cost > LIMIT:
+                raise OverBudget(node.at)
+            return result
+
+        return self._folded(node, call)
+
+    def _folded(self, node: Call, call: Run) -> Run:
+        """A conversion of a constant is computed once."""
+        if not self.constant(node):
+            return call
+        try:
+            value = call(Frame({}, 0))
+        except EvaluationError:
+            return call
+        return lambda _: value
+
+    def _is_set(self, node: Node) -> bool:
+        if not isinstance(node, ListOf) or not self.constant(node):
+            return False
+        return all(isinstance(item, Literal) and type(item.value) in _PRIMITIVE for item, _ in node.items)
+
+    def _choice(self, condition: Node, then: Node, otherwise: Node) -> Run:
+        test, runs = self.run(condition), (self.run(otherwise), self.run(then))
+        less = tuple(
+            1 if isinstance(each, _ATTRIBUTES) and not getattr(each, "test", False) else 0
+            for each in (otherwise, then)
+        )
+
+        def choose(frame: Frame) -> Any:
+            chosen = truth(test, frame, condition)
+            value = runs[chosen](frame)
+            frame.cost -= less[chosen]  # the base of a branch that is an attribute is not paid
+            return value
+
+        return choose
+
+
+_PRIMITIVE = frozenset({str, int, float, bool, UInt})
+
+
+def _local(node: Local) -> Run:
+    slot = node.slot
 
     def read(frame: Frame) -> Any:
-        try:
-            return frame.names[name]
-        except KeyError:
-            if name in TYPE_NAMES:
-                return TypeValue(name)
-            raise EvaluationError(
-                "no such attribute", reason="no_such_field", path=(name,), offset=node.at
-            ) from None
+        frame.cost += 1
+        return frame.locals[slot]
 
     return read
 
 
-def _missing(node: Node, path: tuple[str, ...]) -> EvaluationError:
-    return EvaluationError("no such key", reason="no_such_field", path=path, offset=node.at)
+def _missing(node: Node, key: str, path: Path) -> EvaluationError:
+    """`key` stands in the expression's text; keys that come from data are not said."""
+    message = f"no such key: {key}" if key else "no such key"
+    return EvaluationError(message, reason="no_such_field", path=path, offset=node.at)
 
 
-def _select(node: Select, scope: Scope) -> Run:
-    operand, field, path = _run(node.operand, scope), node.field, path_of(node, scope) or ()
-
-    def select(frame: Frame) -> Any:
-        value = operand(frame)
-        frame.spend(1)
-        wrapped = node.optional or type(value) is Optional
-        if type(value) is Optional:
-            if not value.has:
-                return NONE
-            value = value.value
-        if not isinstance(value, dict):
-            raise EvaluationError("no such overload", reason="type", path=path, offset=node.at)
-        if wrapped and field not in value:
-            return NONE
+def _looked_up(value: Any, key: Any, node: Node, path: Path, *, ask: bool) -> tuple[bool, Any]:
+    """Whether there is an item, and which. `ask`: a lazy map is asked before it is read."""
+    if isinstance(value, list):
+        return _item(value, key, node, path)
+    if not isinstance(value, dict):
+        raise mismatch(node, path)
+    if type(key) is str:
+        if ask and key not in value:
+            return False, None
         try:
-            found = value[field]
+            return True, value[key]
         except KeyError:
-            raise _missing(node, path) from None
-        return Optional(found) if wrapped else found
-
-    return select
-
-
-def _test(node: Select, scope: Scope) -> Run:
-    operand, field = _run(node.operand, scope), node.field
-
-    def test(frame: Frame) -> Any:
-        value = operand(frame)
-        frame.spend(1)
-        if type(value) is Optional:
-            return value.has and field in value.value
-        if not isinstance(value, dict):
-            raise EvaluationError("no such overload", reason="type", offset=node.at)
-        return field in value
-
-    return test
+            return False, None
+    if type(key) in (int, bool, UInt, float):
+        return lookup(value, key)
+    raise mismatch(node, path)
 
 
-def _index(node: Index, scope: Scope) -> Run:
-    operand, key_of, path = _run(node.operand, scope), _run(node.key, scope), path_of(node, scope) or ()
-
-    def index(frame: Frame) -> Any:
-        value, key = operand(frame), key_of(frame)
-        frame.spend(1)
-        wrapped = node.optional or type(value) is Optional
-        if type(value) is Optional:
-            if not value.has:
-                return NONE
-            value = value.value
-        if isinstance(value, list):
-            found, item = _item(value, key, node)
-        elif type(key) is str and isinstance(value, dict):
-            found = key in value
-            item = None
-            if found or not wrapped:
-                try:
-                    found, item = True, value[key]
-                except KeyError:
-                    found = False
-        elif isinstance(value, dict) and type(key) in (int, bool, UInt, float):
-            found, item = lookup(value, key)
-        else:
-            raise EvaluationError("no such overload", reason="type", path=path, offset=node.at)
-        if wrapped:
-            return Optional(item) if found else NONE
-        if not found:
-            if isinstance(value, list):
-                raise EvaluationError("index out of bounds", reason="index", path=path, offset=node.at)
-            raise _missing(node, path)
-        return item
-
-    return index
-
-
-def _item(value: list[Any], key: Any, node: Node) -> tuple[bool, Any]:
+def _item(value: list[Any], key: Any, node: Node, path: Path) -> tuple[bool, Any]:
     if type(key) is UInt:
         key = key.value
     elif type(key) is float and key.is_integer():
         key = int(key)
     if type(key) is not int:
-        raise EvaluationError("no such overload", reason="type", offset=node.at)
+        raise mismatch(node, path)
     return (True, value[key]) if 0 <= key < len(value) else (False, None)
 
 
-def _list(items: list[tuple[Run, bool]]) -> Run:
-    def build(frame: Frame) -> Any:
-        frame.spend(10)
-        found = []
-        for item, optional in items:
-            value = item(frame)
-            if not optional:
-                found.append(value)
-            elif type(value) is not Optional:
-                raise no_overload()
-            elif value.has:
-                found.append(value.value)
-        return found
-
-    return build
-
-
-def _map(entries: list[tuple[Run, Run, bool]], node: Node) -> Run:
-    def build(frame: Frame) -> Any:
-        frame.spend(30)
-        found: dict[Any, Any] = {}
-        for key_of, value_of, optional in entries:
-            key, value = key_of(frame), value_of(frame)
-            if optional:
-                if type(value) is not Optional:
-                    raise no_overload()
-                if not value.has:
-                    continue
-                value = value.value
-            enter(found, key, value, node)
-        return found
-
-    return build
-
-
-# --- calls ---
-
-
-def _call(node: Call, scope: Scope) -> Run:
-    arguments = [_run(each, scope) for each in node.arguments]
-    match node.function:
-        case "_&&_":
-            return _logic(arguments[0], arguments[1], node, decides=False)
-        case "_||_":
-            return _logic(arguments[0], arguments[1], node, decides=True)
-        case "_?_:_":
-            return _choice(arguments[0], arguments[1], arguments[2], node)
-        case "!_":
-            return _not(arguments[0], node)
-        case "or" | "orValue" if node.target is not None and len(arguments) == 1:
-            return _or(_run(node.target, scope), arguments[0], node, value=node.function == "orValue")
-    run: Callable[..., Any]
-    if node.target is not None:
-        arguments = [_run(node.target, scope), *arguments]
-        run = FUNCTIONS.get("." + node.function, _unknown)
-    else:
-        run = OPERATORS.get(node.function) or FUNCTIONS.get(node.function, _unknown)
-
-    def call(frame: Frame) -> Any:
-        values = [argument(frame) for argument in arguments]
-        frame.spend(1 + _length(values))
-        try:
-            return run(*values)
-        except EvaluationError as error:
-            raise _fail(error, node) from None
-        except TypeError:
-            raise EvaluationError("no such overload", reason="type", offset=node.at) from None
-
-    return call
-
-
-_SIZED = (str, bytes, list, dict)
+def _placed(error: EvaluationError, node: Node) -> EvaluationError:
+    error.offset = node.at
+    return error
 
 
 def _unknown(*_: Any) -> Any:
@@ -245,112 +415,58 @@ def _unknown(*_: Any) -> Any:
     raise no_overload()
 
 
-def _length(values: list[Any]) -> int:
-    """A tenth of what is looked at: a unit of cost stands for ten characters or items."""
-    return sum(len(value) // 10 for value in values if isinstance(value, _SIZED))
+def _bounded_add(node: Node) -> Callable[[Any, Any], Any]:
+    add = OPERATORS["_+_"]
+
+    def bounded(left: Any, right: Any) -> Any:
+        if type(left) in (str, bytes, list) and type(left) is type(right):
+            most = MOST_ITEMS if type(left) is list else LIMIT * 10
+            if len(left) + len(right) > most:
+                raise OverBudget(node.at)
+        return add(left, right)
+
+    return bounded
 
 
-def _logic(left: Run, right: Run, node: Node, *, decides: bool) -> Run:
+def _logic(left: Run, right: Run, node: Call, *, decides: bool) -> Run:
+    first, second = node.arguments
+
     def logic(frame: Frame) -> bool:
         try:
-            if truth(left, frame, node) is decides:
+            if truth(left, frame, first) is decides:
                 return decides
+        except OverBudget:
+            raise
         except FAILURES as failure:
-            if isinstance(failure, EvaluationError) and failure.reason == "cost":
-                raise
             try:
-                if truth(right, frame, node) is decides:
+                if truth(right, frame, second) is decides:
                     return decides
+            except OverBudget:
+                raise
             except FAILURES as other:
                 raise worse(failure, other) from None
             raise
-        return truth(right, frame, node)
+        return truth(right, frame, second)
 
     return logic
 
 
 def _not(operand: Run, node: Node) -> Run:
-    return lambda frame: not truth(operand, frame, node)
+    def negate(frame: Frame) -> bool:
+        value = truth(operand, frame, node)
+        frame.cost += 1
+        return not value
+
+    return negate
 
 
-def _choice(condition: Run, then: Run, otherwise: Run, node: Node) -> Run:
-    return lambda frame: then(frame) if truth(condition, frame, node) else otherwise(frame)
-
-
-def _or(target: Run, other: Run, node: Node, *, value: bool) -> Run:
+def _or(target: Run, other: Run, node: Call, *, value: bool) -> Run:
     def either(frame: Frame) -> Any:
         found = target(frame)
         if type(found) is not Optional:
-            raise EvaluationError("no such overload", reason="type", offset=node.at)
+            raise mismatch(node)
         if not found.has:
             return other(frame)
         return found.value if value else found
 
     return either
-
-
-# --- macros ---
-
-
-def _fold(node: Fold, scope: Scope) -> Run:
-    over = _run(node.range, scope)
-    base = path_of(node.range, scope)
-    below: dict[str, Path] = dict.fromkeys(node.names, ())
-    if node.kind in ("bind", "optMap", "optFlatMap"):
-        below[node.names[0]] = base or ()
-    elif base:
-        below[node.names[-1]] = (*base, "*")
-    inner = {**scope, **below}
-    body = _run(node.body, inner)
-    condition = _run(node.condition, inner) if node.condition is not None else None
-    match node.kind:
-        case "bind":
-            return lambda frame: body(_with(frame, node.names, (over(frame),)))
-        case "optMap" | "optFlatMap":
-            return _optional_map(over, body, node)
-        case _:
-            return _loop(over, condition, body, node)
-
-
-def _with(frame: Frame, names: tuple[str, ...], values: tuple[Any, ...]) -> Frame:
-    return Frame(frame.names, {**frame.own, **dict(zip(names, values, strict=True))}, frame.left)
-
-
-def _optional_map(over: Run, body: Run, node: Fold) -> Run:
-    def apply(frame: Frame) -> Any:
-        found = over(frame)
-        if type(found) is not Optional:
-            raise EvaluationError("no such overload", reason="type", offset=node.at)
-        if not found.has:
-            return NONE
-        value = body(_with(frame, node.names, (found.value,)))
-        return Optional(value) if node.kind == "optMap" else value
-
-    return apply
-
-
-def _rounds(value: Any, node: Fold) -> list[tuple[Any, ...]]:
-    two = len(node.names) == 2
-    if isinstance(value, list):
-        return list(enumerate(value)) if two else [(each,) for each in value]
-    if isinstance(value, dict):
-        return [(key, value[key]) for key in value] if two else [(key,) for key in value]
-    raise EvaluationError("no such overload", reason="type", offset=node.at)
-
-
-def _loop(over: Run, condition: Run | None, body: Run, node: Fold) -> Run:
-    finish = LOOPS[node.kind]
-
-    def loop(frame: Frame) -> Any:
-        rounds = _rounds(over(frame), node)
-
-        def frames() -> Any:
-            for values in rounds:
-                frame.spend(3)
-                inner = _with(frame, node.names, values)
-                if condition is None or truth(condition, inner, node):
-                    yield inner, values
-
-        return finish(frames(), body, node)
-
-    return loop

@@ -1,52 +1,28 @@
 """Tokens to a syntax tree: precedence climbing over CEL's grammar, macros expanded.
 
-The grammar is the CEL specification's with what Kubernetes adds: optional fields, indexes,
-items and entries, back-ticked fields, trailing commas.
+The grammar is celpy's (the CEL specification's) with what Kubernetes adds: optional fields,
+indexes, items and entries, back-ticked fields, trailing commas, raw newlines in long texts.
+Why it is not celpy's own lark parser: docs/decisions/0010.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import NoReturn
 
-from rulesengine.cel.syntax import Call, Fold, Index, ListOf, Literal, MapOf, Name, Node, Select
-from rulesengine.cel.tokens import RESERVED, SyntaxProblem, Token, number, tokens
+from rulesengine.cel.macros import expanded
+from rulesengine.cel.reserved import RESERVED
+from rulesengine.cel.syntax import Call, Index, ListOf, Literal, MapOf, Name, Node, Select
+from rulesengine.cel.tokens import SyntaxProblem, Token, number, tokens
 
-MAX_DEPTH = 250
+MAX_DEPTH = 200  # of nesting and of operators in a row; Kubernetes stops at 250, Python's stack before that
 MAX_LENGTH = 100_000
 _BINARY = {
     "||": 1, "&&": 2, "==": 3, "!=": 3, "<": 3, "<=": 3, ">": 3, ">=": 3, "in": 3,
     "+": 4, "-": 4, "*": 5, "/": 5, "%": 5,
 }  # fmt: skip
-# (macro, number of arguments) → (kind, number of names)
-_FOLDS: dict[tuple[str, int], tuple[str, int]] = {
-    **{(kind, 2): (kind, 1) for kind in ("all", "exists", "map", "filter", "optMap", "optFlatMap", "sortBy")},
-    **{
-        (kind, 3): (kind, 2)
-        for kind in ("all", "exists", "transformList", "transformMap", "transformMapEntry")
-    },
-    **{(kind, 4): (kind, 2) for kind in ("transformList", "transformMap", "transformMapEntry")},
-    **{(name, n + 1): ("exists_one", n) for name in ("exists_one", "existsOne") for n in (1, 2)},
-    ("map", 3): ("map", 1),
-}
-NAMESPACES = frozenset(
-    [
-        "optional",
-        "math",
-        "strings",
-        "base64",
-        "cel",
-        "sets",
-        "lists",
-        "regex",
-        "hash",
-        "json",
-        "k8s",
-        "ip",
-        "cidr",
-        "format",
-        "yaml",
-    ]
-)
+_FUNCTIONS = {word: "@in" if word == "in" else f"_{word}_" for word in _BINARY}
+_CONSTANTS = {"true": True, "false": False, "null": None}
+_NO_NAMES = frozenset({"in", *_CONSTANTS})
 
 
 def parse(text: str) -> Node:
@@ -64,19 +40,13 @@ class _Parser:
 
     def whole(self) -> Node:
         node = self._expression()
-        left = self._peek()
+        left = self._tokens[self._at]
         if left.kind != "end":
-            raise SyntaxProblem(
-                f"{left.text!r} is too much here: the expression is complete before it",
-                left.at,
-                len(left.text),
-            )
+            message = f"{left.text!r} is too much here: the expression is complete before it"
+            raise SyntaxProblem(message, left.at, len(left.text))
         return node
 
     # --- tokens ---
-
-    def _peek(self) -> Token:
-        return self._tokens[self._at]
 
     def _next(self) -> Token:
         token = self._tokens[self._at]
@@ -85,7 +55,7 @@ class _Parser:
 
     def _sees(self, text: str) -> bool:
         token = self._tokens[self._at]
-        return token.kind == "op" and token.text == text
+        return token.text == text and token.kind == "op"
 
     def _takes(self, text: str) -> bool:
         if self._sees(text):
@@ -95,142 +65,132 @@ class _Parser:
 
     def _expect(self, text: str) -> Token:
         if not self._sees(text):
-            raise self._unexpected(f"{text!r}")
+            self._unexpected(repr(text))
         return self._next()
 
-    def _unexpected(self, expected: str) -> SyntaxProblem:
-        token = self._peek()
-        found = f"found {token.text!r}" if token.text else "the expression ends"
-        return SyntaxProblem(f"{found} where {expected} is expected", token.at, max(1, len(token.text)))
+    def _unexpected(self, expected: str) -> NoReturn:
+        token = self._tokens[self._at]
+        found = f"found {token.text!r}" if token.kind != "end" else "the expression ends"
+        raise SyntaxProblem(f"{found} where {expected} is expected", token.at, max(1, len(token.text)))
+
+    def _deeper(self) -> None:
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            at = self._tokens[self._at].at
+            raise SyntaxProblem(f"the expression is nested deeper than {MAX_DEPTH}", at, 1, "RE206")
 
     # --- levels ---
 
-    def _deeper(self, level: Callable[[], Node]) -> Node:
-        self._depth += 1
-        if self._depth > MAX_DEPTH:
-            raise SyntaxProblem(
-                f"the expression is nested deeper than {MAX_DEPTH}", self._peek().at, 1, "RE206"
-            )
-        node = level()
+    def _expression(self) -> Node:
+        self._deeper()
+        node = self._binary(1)
+        if self._sees("?"):
+            token = self._next()
+            then = self._binary(1)
+            self._expect(":")
+            node = Call("_?_:_", None, (node, then, self._expression()), token.at, 1)
         self._depth -= 1
         return node
 
-    def _expression(self) -> Node:
-        return self._deeper(self._conditional)
-
-    def _conditional(self) -> Node:
-        condition = self._binary(1)
-        if not self._sees("?"):
-            return condition
-        token = self._next()
-        then = self._binary(1)
-        self._expect(":")
-        return Call("_?_:_", None, (condition, then, self._expression()), token.at, 1)
-
     def _binary(self, lowest: int) -> Node:
         left = self._unary()
-        rounds = 0
+        depth = self._depth
         while True:
-            token = self._peek()
-            level = _BINARY.get(token.text) if token.kind == "op" or token.text == "in" else None
+            token = self._tokens[self._at]
+            level = _BINARY.get(token.text) if token.kind in ("op", "name") else None
             if level is None or level < lowest:
+                self._depth = depth
                 return left
-            rounds += 1
-            if rounds > 10 * MAX_DEPTH:
-                raise SyntaxProblem("the expression has too many operators in a row", token.at, 1, "RE206")
-            self._next()
-            right = self._deeper(lambda level=level: self._binary(level + 1))  # type: ignore[misc]
-            left = Call(
-                f"_{token.text}_" if token.text != "in" else "@in",
-                None,
-                (left, right),
-                token.at,
-                len(token.text),
-            )
+            self._deeper()
+            self._at += 1
+            right = self._binary(level + 1)
+            left = Call(_FUNCTIONS[token.text], None, (left, right), token.at, len(token.text))
 
     def _unary(self) -> Node:
-        token = self._peek()
-        if token.kind == "op" and token.text in ("!", "-"):
-            self._next()
-            following = self._peek()
-            if token.text == "-" and following.kind == "number":
-                self._next()
-                value = number(following.text, token.at, negative=True)
-                return self._members(Literal(value, token.at, following.at + len(following.text) - token.at))
-            return Call(f"{token.text}_", None, (self._deeper(self._unary),), token.at, 1)
-        return self._members(self._primary())
+        token = self._tokens[self._at]
+        if token.kind != "op" or token.text not in ("!", "-"):
+            return self._members(self._primary())
+        self._at += 1
+        following = self._tokens[self._at]
+        if token.text == "-" and following.kind == "number":
+            self._at += 1
+            value = number(following.text, token.at, negative=True)
+            return self._members(Literal(value, token.at, following.at + len(following.text) - token.at))
+        self._deeper()
+        node = Call(f"{token.text}_", None, (self._unary(),), token.at, 1)
+        self._depth -= 1
+        return node
 
     def _members(self, node: Node) -> Node:
-        rounds = 0
+        depth = self._depth
         while True:
-            token = self._peek()
-            rounds += 1
-            if rounds > MAX_DEPTH:
-                raise SyntaxProblem("the expression has too many fields in a row", token.at, 1, "RE206")
-            if self._takes("."):
-                optional = self._takes("?")
-                field = self._field()
-                if not optional and self._sees("("):
-                    node = self._member_call(node, field)
-                else:
-                    node = Select(
-                        node, field.text.strip("`"), token.at, field.at + len(field.text) - token.at, optional
-                    )
-            elif self._takes("["):
-                optional = self._takes("?")
+            token = self._tokens[self._at]
+            if token.kind != "op" or token.text not in (".", "["):
+                self._depth = depth
+                return node
+            self._deeper()
+            self._at += 1
+            optional = self._takes("?")
+            if token.text == "[":
                 key = self._expression()
                 end = self._expect("]")
                 node = Index(node, key, token.at, end.at + 1 - token.at, optional)
+                continue
+            field = self._field()
+            if self._sees("(") and not optional and field.kind == "name":
+                arguments, stop = self._arguments()
+                node = expanded(Call(field.text, node, arguments, field.at, stop - field.at))
             else:
-                return node
+                length = field.at + len(field.text) - token.at
+                node = Select(node, field.text.strip("`"), token.at, length, optional)
 
     def _field(self) -> Token:
-        token = self._peek()
-        if token.kind not in ("name", "quoted") or token.text in ("in", "true", "false", "null"):
-            raise self._unexpected("the name of a field")
+        token = self._tokens[self._at]
+        if token.kind not in ("name", "quoted") or token.text in _NO_NAMES:
+            self._unexpected("the name of a field")
         return self._next()
 
     def _primary(self) -> Node:
-        token = self._peek()
+        token = self._tokens[self._at]
         match token.kind:
             case "number":
-                self._next()
+                self._at += 1
                 return Literal(number(token.text, token.at), token.at, len(token.text))
             case "text":
-                self._next()
+                self._at += 1
                 return Literal(token.value, token.at, len(token.text))
             case "name":
-                return self._name()
+                return self._name("")
             case _:
                 pass
         if self._takes("("):
             node = self._expression()
             self._expect(")")
             return node
-        if self._sees("["):
-            return self._list()
-        if self._sees("{"):
-            return self._map()
+        if self._takes("["):
+            return self._list(token)
+        if self._takes("{"):
+            return self._map(token)
         if self._takes("."):
-            return self._name()
-        raise self._unexpected("a value")
+            return self._name(".")
+        return self._unexpected("a value")
 
-    def _name(self) -> Node:
-        token = self._next()
-        constants = {"true": True, "false": False, "null": None}
-        if token.kind == "name" and token.text in constants:
-            return Literal(constants[token.text], token.at, len(token.text))
-        if token.kind != "name" or token.text == "in":
-            self._at -= 1
-            raise self._unexpected("a name")
+    def _name(self, dot: str) -> Node:
+        token = self._tokens[self._at]
+        if token.kind == "name" and token.text in _CONSTANTS and not dot:
+            self._at += 1
+            return Literal(_CONSTANTS[token.text], token.at, len(token.text))
+        if token.kind != "name" or token.text in _NO_NAMES:
+            self._unexpected("a name")
         if token.text in RESERVED:
             raise SyntaxProblem(f"{token.text!r} is a reserved word", token.at, len(token.text))
+        self._at += 1
         if self._sees("("):
-            return self._global_call(token)
-        return Name(token.text, token.at, len(token.text))
+            arguments, stop = self._arguments()
+            return expanded(Call(dot + token.text, None, arguments, token.at, stop - token.at))
+        return Name(dot + token.text, token.at, len(token.text))
 
-    def _list(self) -> Node:
-        start = self._next()
+    def _list(self, start: Token) -> Node:
         items: list[tuple[Node, bool]] = []
         while not self._sees("]"):
             optional = self._takes("?")
@@ -240,8 +200,7 @@ class _Parser:
         end = self._expect("]")
         return ListOf(tuple(items), start.at, end.at + 1 - start.at)
 
-    def _map(self) -> Node:
-        start = self._next()
+    def _map(self, start: Token) -> Node:
         entries: list[tuple[Node, Node, bool]] = []
         while not self._sees("}"):
             optional = self._takes("?")
@@ -254,6 +213,7 @@ class _Parser:
         return MapOf(tuple(entries), start.at, end.at + 1 - start.at)
 
     def _arguments(self) -> tuple[tuple[Node, ...], int]:
+        """The arguments and where the call ends."""
         self._expect("(")
         found: list[Node] = []
         while not self._sees(")"):
@@ -261,38 +221,3 @@ class _Parser:
             if not self._takes(","):
                 break
         return tuple(found), self._expect(")").at + 1
-
-    # --- calls and macros ---
-
-    def _global_call(self, name: Token) -> Node:
-        arguments, end = self._arguments()
-        if name.text == "has" and len(arguments) == 1:
-            field = arguments[0]
-            if not isinstance(field, Select):
-                raise SyntaxProblem("has() takes a field: has(object.spec.x)", name.at, end - name.at)
-            return Select(field.operand, field.field, field.at, field.length, field.optional, test=True)
-        return Call(name.text, None, arguments, name.at, end - name.at)
-
-    def _member_call(self, target: Node, name: Token) -> Node:
-        arguments, end = self._arguments()
-        length = end - name.at
-        function = name.text.strip("`")
-        if isinstance(target, Name) and target.name == "cel" and function == "bind" and len(arguments) == 3:
-            return Fold("bind", arguments[1], (_variable(arguments[0]),), None, arguments[2], name.at, length)
-        if isinstance(target, Name) and target.name in NAMESPACES:
-            return Call(f"{target.name}.{function}", None, arguments, target.at, end - target.at)
-        fold = _FOLDS.get((function, len(arguments)))
-        if fold is None or not isinstance(arguments[0], Name):
-            return Call(function, target, arguments, name.at, length)
-        kind, count = fold
-        names = tuple(_variable(each) for each in arguments[:count])
-        rest = arguments[count:]
-        if len(rest) == 1:
-            return Fold(kind, target, names, None, rest[0], name.at, length)
-        return Fold(kind, target, names, rest[0], rest[1], name.at, length)
-
-
-def _variable(node: Node) -> str:
-    if isinstance(node, Name):
-        return node.name
-    raise SyntaxProblem("a macro's variable is a plain name", node.at, node.length)

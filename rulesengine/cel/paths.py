@@ -1,4 +1,7 @@
-"""Which fields an expression reads: paths from a declared name on, "*" for any index or key."""
+"""Which fields an expression reads: paths from a declared name on, "*" for any index or key.
+
+Works on resolved trees; variables of macros stand for what they go over.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from rulesengine.cel.syntax import Fold, Index, Literal, Name, Node, Select, children
+from rulesengine.cel.syntax import BINDING, Fold, Index, Literal, Local, Name, Node, Select, children
 
 Path: TypeAlias = tuple[str, ...]
-Scope: TypeAlias = Mapping[str, Path]  # variables of macros, and what they stand for (() for anything else)
+Slots: TypeAlias = Mapping[int, Path]  # what variables of macros stand for; absent: something computed
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,72 +23,70 @@ class References:
     observed: frozenset[str]
 
 
-def path_of(node: Node, scope: Scope) -> Path | None:
+def path_of(node: Node, slots: Slots) -> Path | None:
     """The path a node stands for; None for what is computed."""
     match node:
         case Name(name=name):
-            return scope[name] or None if name in scope else (name,)
+            return (name,)
+        case Local(slot=slot):
+            return slots.get(slot)
         case Select(operand=operand, field=field):
-            base = path_of(operand, scope)
+            base = path_of(operand, slots)
             return (*base, field) if base else None
         case Index(operand=operand, key=key):
-            base = path_of(operand, scope)
-            if not base:
-                return None
-            literal = isinstance(key, Literal) and isinstance(key.value, str)
-            return (*base, key.value if literal else "*")  # type: ignore[union-attr]
+            base = path_of(operand, slots)
+            return (*base, _step(key)) if base else None
         case _:
             return None
 
 
-def reads(node: Node, scope: Scope | None = None) -> Iterator[Path]:
-    """Every path read, the longest known of each chain."""
-    here: Scope = scope or {}
-    path = path_of(node, here)
-    if path is not None:
-        yield path
-        operand: Node = node
-        while isinstance(operand, Select | Index):
-            if isinstance(operand, Index):
-                yield from reads(operand.key, here)
-            operand = operand.operand
-        return
+def _step(key: Node) -> str:
+    return key.value if isinstance(key, Literal) and isinstance(key.value, str) else "*"
+
+
+def paths_of_slots(node: Node, known: dict[int, Path] | None = None) -> dict[int, Path]:
+    """What every variable of the macros in a tree stands for."""
+    found: dict[int, Path] = {} if known is None else known
     if isinstance(node, Fold):
-        yield from _fold(node, here)
-        return
+        paths_of_slots(node.range, found)
+        base = path_of(node.range, found)
+        if base:
+            found[node.slots[-1]] = base if node.kind in BINDING else (*base, "*")
+        for part in (node.condition, node.body):
+            if part is not None:
+                paths_of_slots(part, found)
+        return found
     for child in children(node):
-        yield from reads(child, here)
+        paths_of_slots(child, found)
+    return found
 
 
-def _fold(node: Fold, scope: Scope) -> Iterator[Path]:
-    base = path_of(node.range, scope)
-    below: dict[str, Path] = dict.fromkeys(node.names, ())
-    if base and node.kind in ("bind", "optMap", "optFlatMap"):
-        below[node.names[0]] = base
-    elif base:
-        below[node.names[-1]] = (*base, "*")
-    inner = {**scope, **below}
-    yield from reads(node.range, scope)
-    if node.condition is not None:
-        yield from reads(node.condition, inner)
-    yield from reads(node.body, inner)
+def reads(node: Node) -> Iterator[Path]:
+    """Every path read, the longest known of each chain."""
+    yield from _reads(node, paths_of_slots(node))
 
 
-def references(node: Node, root: str, shadowed: frozenset[str] = frozenset()) -> Iterator[tuple[str, bool]]:
+def _reads(node: Node, slots: Slots) -> Iterator[Path]:
+    path = path_of(node, slots)
+    if path is None:
+        for child in children(node):
+            yield from _reads(child, slots)
+        return
+    yield path
+    while isinstance(node, Select | Index):
+        if isinstance(node, Index):
+            yield from _reads(node.key, slots)
+        node = node.operand
+
+
+def references(node: Node, root: str) -> Iterator[tuple[str, bool]]:
     """(second step, whether plainly) of every read below `root`."""
     if isinstance(node, Select | Index):
         operand = node.operand
-        if isinstance(operand, Name) and operand.name == root and root not in shadowed:
+        if isinstance(operand, Name) and operand.name == root:
             if isinstance(node, Select):
                 yield node.field, not (node.optional or node.test)
             elif isinstance(node.key, Literal) and isinstance(node.key.value, str):
                 yield node.key.value, not node.optional
-    if isinstance(node, Fold):
-        yield from references(node.range, root, shadowed)
-        inner = shadowed | set(node.names)
-        for part in (node.condition, node.body):
-            if part is not None:
-                yield from references(part, root, inner)
-        return
     for child in children(node):
-        yield from references(child, root, shadowed)
+        yield from references(child, root)

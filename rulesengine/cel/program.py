@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 from rulesengine.cel import exact, fast
-from rulesengine.cel.check import Checker, Problem
+from rulesengine.cel.check import Checked, Problem, check
+from rulesengine.cel.literals import impossible
 from rulesengine.cel.parse import parse
 from rulesengine.cel.paths import Path, References, reads, references
+from rulesengine.cel.scope import Env
 from rulesengine.cel.syntax import Node
 from rulesengine.cel.tokens import SyntaxProblem
-from rulesengine.cel.types import DYN, Type
-from rulesengine.core.errors import EvaluationError, Excluded, RulesEngineError, Waiting
+from rulesengine.cel.types import Type
+from rulesengine.core.errors import EvaluationError, RulesEngineError
+
+_TOO_DEEP = "the expression is nested too deep"
 
 
 class CompileError(RulesEngineError):
@@ -25,25 +28,21 @@ class CompileError(RulesEngineError):
         super().__init__("; ".join(problem.message for problem in problems))
 
 
-@dataclass(frozen=True, slots=True)
-class Env:
-    """The names an expression may use, with their types."""
-
-    variables: Mapping[str, Type]
-
-
 class Program:
-    """`reads` are paths from a declared name on; `type` is what the checker deduced."""
+    """`reads` are paths from a declared name on; `type` is what the checker deduced.
+
+    Immutable and shared: the same text in the same environment is one program.
+    """
 
     __slots__ = ("_exact", "_fast", "node", "reads", "text", "type")
 
-    def __init__(self, text: str, node: Node, kind: Type) -> None:
+    def __init__(self, text: str, checked: Checked) -> None:
         self.text = text
-        self.node = node
-        self.type = kind
-        self.reads: frozenset[Path] = frozenset(reads(node))
-        self._fast = fast.compiled(node)
-        self._exact = exact.compiled(node)
+        self.node = checked.node
+        self.type = checked.type
+        self.reads: frozenset[Path] = frozenset(reads(checked.node))
+        self._fast = fast.compiled(checked)
+        self._exact = exact.compiled(checked)
 
     def references(self, root: str) -> References:
         """The second steps read below a name, plainly and observing."""
@@ -60,10 +59,14 @@ class Program:
                 return self._fast(names)
             except Exception:  # noqa: BLE001, S110 - whatever was unusual: the exact tier says what
                 pass
+        return self.measure(names)[0]
+
+    def measure(self, names: Mapping[str, Any]) -> tuple[Any, int]:
+        """The value and what it cost, as Kubernetes counts; always the exact tier."""
         try:
             return self._exact(names)
         except RecursionError:
-            raise EvaluationError("the expression is nested too deep", reason="cost") from None
+            raise EvaluationError(_TOO_DEEP, reason="cost") from None
 
     def __repr__(self) -> str:
         return f"Program({self.text!r})"
@@ -76,7 +79,7 @@ def _parsed(text: str) -> Node | SyntaxProblem:
     except SyntaxProblem as problem:
         return problem
     except RecursionError:
-        return SyntaxProblem("the expression is nested too deep", 0, 1, "RE206")
+        return SyntaxProblem(_TOO_DEEP, 0, 1, "RE206")
 
 
 def compile(text: str, env: Env, *, expect: Type | None = None, check: bool = True) -> Program:  # noqa: A001 - CEL's own word
@@ -84,18 +87,37 @@ def compile(text: str, env: Env, *, expect: Type | None = None, check: bool = Tr
 
     `check` False: names and types are left to the evaluation, as the specification's tests want it.
     """
+    found = _compiled(text, _Key(env), expect, check)
+    if isinstance(found, Program):
+        return found
+    raise CompileError(found)
+
+
+class _Key:
+    """An environment, equal to another when every text means the same in both."""
+
+    __slots__ = ("_hash", "env")
+
+    def __init__(self, env: Env) -> None:
+        self.env = env
+        self._hash = hash(env.identity)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Key) and self.env.identity == other.env.identity
+
+
+@lru_cache(maxsize=4096)
+def _compiled(text: str, key: _Key, expect: Type | None, checks: bool) -> Program | tuple[Problem, ...]:
     node = _parsed(text)
     if isinstance(node, SyntaxProblem):
         at = min(node.at, max(0, len(text) - 1))
-        raise CompileError((Problem(node.code, node.message, at, node.length, node.hint),))
-    checker = Checker(env.variables)
+        return (Problem(node.code, node.message, at, node.length, node.hint),)
     try:
-        kind = checker.check(node, expect) if check else DYN
-        if checker.problems:
-            raise CompileError(tuple(sorted(checker.problems, key=lambda p: p.offset)))
-        return Program(text, node, kind)
+        checked = check(node, key.env, expect)
+        problems = (*checked.problems, *impossible(checked)) if checks else ()
+        return problems or Program(text, checked)
     except RecursionError:
-        raise CompileError((Problem("RE206", "the expression is nested too deep", 0),)) from None
-
-
-__all__ = ["CompileError", "Env", "Excluded", "Program", "Waiting", "compile"]
+        return (Problem("RE206", _TOO_DEEP, 0),)

@@ -1,7 +1,9 @@
 """The syntax tree of an expression: few shapes, each with its place in the text.
 
-Macros are expanded to `Fold` while parsing, so that what comes after the parser knows no
-macro but by its name. Offsets and lengths count code points.
+Macros become `Fold` while parsing, so that what comes after the parser knows no macro but by
+its name. The checker hands out a resolved tree of the same shapes: variables of macros are
+`Local`s with a slot of their own, qualified names are one `Name`, names of types are literals,
+escaped fields have their real name. Offsets and lengths count code points.
 """
 
 from __future__ import annotations
@@ -10,21 +12,33 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Literal:
     value: Any
     at: int
     length: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Name:
+    """A declared name. A leading dot asks for the outermost one."""
+
     name: str
     at: int
     length: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
+class Local:
+    """A variable of a macro around; only in resolved trees."""
+
+    name: str
+    slot: int
+    at: int
+    length: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Select:
     """`operand.field`; `optional` for `.?field`, `test` for has(operand.field)."""
 
@@ -36,7 +50,7 @@ class Select:
     test: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Index:
     operand: Node
     key: Node
@@ -45,7 +59,7 @@ class Index:
     optional: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Call:
     """A function or operator (`_+_`, `!_`, `_?_:_`, …) by name; `target` for member calls."""
 
@@ -56,7 +70,7 @@ class Call:
     length: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ListOf:
     """Items with whether each is optional (`?x`)."""
 
@@ -65,19 +79,20 @@ class ListOf:
     length: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class MapOf:
     entries: tuple[tuple[Node, Node, bool], ...]
     at: int
     length: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Fold:
     """A macro over `range`: `kind` all, exists, exists_one, map, filter, transformList,
     transformMap, transformMapEntry, bind, optMap, optFlatMap, sortBy.
 
-    `names` are the iteration variables (one or two), `condition` the filter before `body`.
+    `names` are the iteration variables (one or two), `condition` the filter before `body`,
+    `slots` the places of the variables in a resolved tree.
     """
 
     kind: str
@@ -87,9 +102,12 @@ class Fold:
     body: Node
     at: int
     length: int
+    slots: tuple[int, ...] = ()
 
 
-Node: TypeAlias = Literal | Name | Select | Index | Call | ListOf | MapOf | Fold
+Node: TypeAlias = Literal | Name | Local | Select | Index | Call | ListOf | MapOf | Fold
+
+BINDING = frozenset({"bind", "optMap", "optFlatMap"})  # one value for the name, no loop
 
 
 def children(node: Node) -> tuple[Node, ...]:

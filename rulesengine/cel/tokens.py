@@ -2,34 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from rulesengine.cel.values import UInt
 
 INT_MAX, UINT_MAX = 2**63 - 1, 2**64 - 1
-RESERVED = frozenset(
-    [
-        "as",
-        "break",
-        "const",
-        "continue",
-        "else",
-        "for",
-        "function",
-        "if",
-        "import",
-        "let",
-        "loop",
-        "package",
-        "namespace",
-        "return",
-        "var",
-        "void",
-        "while",
-    ]
-)
+_MANY = 100  # digits; more are not worth reading
 
 
 class SyntaxProblem(Exception):
@@ -40,9 +20,8 @@ class SyntaxProblem(Exception):
         self.message, self.at, self.length, self.code, self.hint = message, at, length, code, hint
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
-    """`kind`: number, text, name, quoted, op, end. `value` is the decoded one for numbers and texts."""
+class Token(NamedTuple):
+    """`kind`: number, text, name, quoted, op, end. `value` is the decoded one of texts."""
 
     kind: str
     text: str
@@ -55,12 +34,12 @@ _RAW = r'"""(?:.)*?"""|\'\'\'(?:.)*?\'\'\'|"[^"\n\r]*"|\'[^\'\n\r]*\''
 _TOKEN = re.compile(
     rf"""(?P<space>[ \t\r\n\f]+|//[^\n]*)
     |(?P<number>(?:0[xX][0-9a-fA-F]+[uU]?|\d+\.\d+(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+|\.\d+(?:[eE][+-]?\d+)?|\d+[uU]?))
-    |(?P<raw>(?:[rR][bB]|[bB][rR]|[rR])(?:{_RAW}))
+    |(?P<raw>[bB]?[rR](?:{_RAW}))
     |(?P<text>[bB]?(?:{_STRING}))
     |(?P<quoted>`[A-Za-z0-9_.\-/ ]+`)
     |(?P<name>[A-Za-z_][A-Za-z0-9_]*)
     |(?P<op>&&|\|\||==|!=|<=|>=|[-+*/%<>!?:.,()\[\]{{}}])""",
-    re.VERBOSE | re.DOTALL,
+    re.VERBOSE | re.DOTALL | re.ASCII,
 )
 _ESCAPES = {
     **dict(zip("abfnrtv", "\a\b\f\n\r\t\v", strict=True)),
@@ -103,18 +82,23 @@ def _unfit(text: str, at: int) -> tuple[str, int, int]:
 
 def number(text: str, at: int, *, negative: bool = False) -> int | float | UInt:
     """The value of a number token; int and uint must fit into 64 bits."""
-    if text[-1] in "uU":
-        value = int(text[:-1], 16 if text[:2] in ("0x", "0X") else 10)
+    bare = text.rstrip("uU")
+    based = bare[:2] in ("0x", "0X")
+    if not based and not bare.isdigit():
+        double = float(bare)
+        if math.isinf(double):
+            raise SyntaxProblem("the double is too large", at, len(text))
+        return -double if negative else double
+    digits = bare[2:] if based else bare
+    value = int(digits, 16 if based else 10) if len(digits) < _MANY else UINT_MAX + 1
+    if bare != text:
         if negative or value > UINT_MAX:
             raise SyntaxProblem("the uint does not fit into 64 bits", at, len(text))
         return UInt(value)
-    if text[:2] in ("0x", "0X") or text.isdigit():
-        value = int(text, 16 if text[:2] in ("0x", "0X") else 10)
-        value = -value if negative else value
-        if not -INT_MAX - 1 <= value <= INT_MAX:
-            raise SyntaxProblem("the int does not fit into 64 bits", at, len(text))
-        return value
-    return -float(text) if negative else float(text)
+    value = -value if negative else value
+    if not -INT_MAX - 1 <= value <= INT_MAX:
+        raise SyntaxProblem("the int does not fit into 64 bits", at, len(text))
+    return value
 
 
 def _decoded(part: str, at: int) -> str | bytes:

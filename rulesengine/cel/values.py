@@ -129,7 +129,11 @@ def equals(left: Any, right: Any) -> bool:
     """CEL's ==: numbers across types, deep, and never True for a bool and a number."""
     a, b = number_of(left), number_of(right)
     if a is not None or b is not None:
-        return a is not None and b is not None and a == b
+        if a is None or b is None:
+            return False
+        if type(a) is not type(b):
+            a, b = _near(a, b)
+        return bool(a == b)
     if isinstance(left, dict):
         return isinstance(right, dict) and len(left) == len(right) and _same_map(left, right)
     if isinstance(left, list):

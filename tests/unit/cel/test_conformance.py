@@ -9,22 +9,8 @@ import pytest
 from tests.conformance import answers, default_file
 
 # What later versions bring, by name; everything else holds completely.
-NOT_YET = {
-    "network_ext": "ip and cidr",
-    "namespace": "containers and qualified names",
-    "type_deduction": "deduced types are not compared",
-}
-NOT_YET_TESTS = {
-    "fields/qualified_identifier_resolution/qualified_ident",
-    "fields/qualified_identifier_resolution/map_field_select",
-    "fields/qualified_identifier_resolution/qualified_identifier_resolution_unchecked",
-    "fields/qualified_identifier_resolution/ident_with_longest_prefix_check",
-    "timestamps/timestamp_conversions/type_comparison",
-    "timestamps/duration_conversions/type_comparison",
-    "string_ext/format/map support (all key types)",
-    "bindings_ext/bind/shadowing_namespace_resolution",
-    "bindings_ext/bind/shadowing_namespace_resolution_selector",
-}
+NOT_YET = {"network_ext": "ip and cidr"}
+NOT_YET_TESTS = {"string_ext/format/map support (all key types)"}
 
 
 def test_the_language_is_the_specifications() -> None:
