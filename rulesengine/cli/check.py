@@ -66,7 +66,9 @@ def _offline(files: Sequence[str]) -> tuple[Schemas, Resources]:
 def _resource(gvk: GroupVersionKind, crd: Object) -> ResourceType:
     spec = crd.get("spec", {})
     plural = str(spec.get("names", {}).get("plural", ""))
-    return ResourceType(gvk, plural, namespaced=spec.get("scope") == "Namespaced")
+    version = next((v for v in spec.get("versions") or () if v.get("name") == gvk.version), {})
+    below = frozenset(version.get("subresources") or ())
+    return ResourceType(gvk, plural, namespaced=spec.get("scope") == "Namespaced", subresources=below)
 
 
 async def _from_cluster(
