@@ -66,7 +66,8 @@ def _offline(files: Sequence[str]) -> tuple[Schemas, Resources]:
 def _resource(gvk: GroupVersionKind, crd: Object) -> ResourceType:
     spec = crd.get("spec", {})
     plural = str(spec.get("names", {}).get("plural", ""))
-    version = next((v for v in spec.get("versions") or () if v.get("name") == gvk.version), {})
+    versions: list[Object] = spec.get("versions") or []
+    version = next((v for v in versions if v.get("name") == gvk.version), {})
     below = frozenset(version.get("subresources") or ())
     return ResourceType(gvk, plural, namespaced=spec.get("scope") == "Namespaced", subresources=below)
 
