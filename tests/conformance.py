@@ -19,7 +19,7 @@ from typing import Any
 
 from rulesengine import cel
 from rulesengine.cel.signatures import Overload
-from rulesengine.cel.values import Duration, Timestamp, TypeValue, UInt
+from rulesengine.cel.values import Duration, Optional, Timestamp, TypeValue, UInt
 from rulesengine.core.errors import EvaluationError
 
 REFUSALS = frozenset({"RE203", "RE204", "RE207"})  # an error that is found before evaluation is one, too
@@ -122,6 +122,8 @@ def same(left: Any, right: Any) -> bool:
     """Equality with types, at any depth; NaN is NaN."""
     if type(left) is not type(right):
         return False
+    if isinstance(left, Optional):
+        return left.has == right.has and same(left.value, right.value)
     if isinstance(left, float):
         return left == right or (math.isnan(left) and math.isnan(right))
     if isinstance(left, list):

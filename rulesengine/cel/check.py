@@ -270,7 +270,7 @@ class _Walk:
             message = f"found no matching overload: a condition is bool, not {self._shown(kind)}"
             self.find("RE204", message, node)
 
-    def _overload(self, node: Call | Index, function: str, member: bool, kinds: list[Type]) -> Type:
+    def _overload(self, node: Call | Index | Fold, function: str, member: bool, kinds: list[Type]) -> Type:
         """The type that a call yields; what it could be is kept, where that is one overload."""
         result: Type | None = None
         fitting: list[Overload] = []
@@ -300,8 +300,8 @@ class _Walk:
         hint = ""
         if function == "_+_" and {"string"} < {self._resolved(kind).kind for kind in kinds} <= _TEXTABLE:
             hint = "write string(…) around what is no string"
-        if member and shown[0].startswith("optional_type"):
-            hint = "unwrap it first: .orValue(…) or .value()"
+        if any(each.startswith("optional_type") for each in shown):
+            hint = "unwrap the optional first: .orValue(…) or .value()"
         if function in ("orValue", "or") and not shown[0].startswith("optional_type"):
             hint = "write .?field or [?key] before it"
         word = _WORDS.get(function) or function.strip("_@") or function
@@ -341,7 +341,7 @@ class _Walk:
         if node.kind in _CONDITIONS:
             self._condition(body, body_type)
         resolved = replace(node, range=over, condition=condition, body=body, slots=slots)
-        return resolved, self._yielded(node, over_type, kinds, self._resolved(body_type))
+        return resolved, self._yielded(resolved, over_type, kinds, self._resolved(body_type))
 
     def _bound(self, node: Fold, over: Type) -> tuple[Type, ...]:
         if node.kind == "bind":
@@ -351,7 +351,7 @@ class _Walk:
             message = f"found no matching overload for {node.kind} of {self._shown(over)}"
             self.find("RE204", message, node, "write .?field or [?key] before it", len(node.kind))
             return (ERROR,)
-        return (DYN if over.kind in ("dyn", "error") else self._resolved(inner),)
+        return (self._resolved(inner),)
 
     def _items(self, node: Fold, over: Type) -> tuple[Type, ...]:
         """The types of a loop's variables."""
@@ -386,14 +386,15 @@ class _Walk:
                     self.find("RE204", f"transformMapEntry() takes maps, not {self._shown(body)}", node.body)
                 return self._resolved(entries)
             case "sortBy":
-                return over if over.kind == "list" else list_of(kinds[0])
+                return self._overload(node, "@sortBy", False, [over, list_of(body)])
             case "optMap":
                 return optional_of(body)
             case "optFlatMap":
-                if not self.unifier.assignable((body, optional_of(self.unifier.fresh()))):
+                result, none = self.unifier.fresh(), optional_of(self.unifier.fresh())
+                if not self.unifier.assignable((body, result), (none, result)):
                     message = f"optFlatMap() takes an optional, not {self._shown(body)}"
                     self.find("RE204", message, node.body, "use optMap()")
-                return body
+                return self._resolved(result)
             case _:
                 return body
 

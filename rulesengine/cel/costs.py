@@ -62,7 +62,7 @@ def _allocating(factor: float, count: int) -> int:
 
 
 def self_compared(items: Any) -> int:
-    factor = 2.0 + (0.1 if items and type(items[0]) in (str, bytes) else 0)
+    factor = 2.1 if isinstance(items, list) and items and type(items[0]) in (str, bytes) else 2.0
     return _allocating(factor, size(items) ** 2)
 
 
@@ -113,7 +113,7 @@ _BY_OVERLOAD: dict[str, CallCost] = {
         lambda _, result: _allocating(1, size(result)),
     ),
     "flatten(list)": lambda values, _: _allocating(1, size(values[0])),
-    "flatten(list,int)": lambda values, _: _allocating(max(values[1], 1), size(values[0])),
+    "flatten(list,int)": lambda values, _: _allocating(max(values[1] or 1, 1), size(values[0])),
     **dict.fromkeys(("distinct(list)", "sort(list)"), lambda values, _: self_compared(values[0])),
     **dict.fromkeys(
         ("sets.contains(list,list)", "sets.intersects(list,list)"),

@@ -87,11 +87,21 @@ def is_attribute(node: Node) -> bool:
     return isinstance(node, _ATTRIBUTES) or (isinstance(node, Call) and node.function == "_?_:_")
 
 
+def _has_base(node: Node) -> bool:
+    """Whether a node is an attribute whose base is paid: not a presence test, not below a `?:`."""
+    if not isinstance(node, _ATTRIBUTES) or (isinstance(node, Select) and node.test):
+        return False
+    while isinstance(node, Select | Index):
+        node = node.operand
+    return not (isinstance(node, Call) and node.function == "_?_:_")
+
+
 class Closures:
     """Writes the closures of one expression."""
 
     def __init__(self, checked: Checked) -> None:
         self.checked = checked
+        self.late: set[int] = set()  # slots whose value is computed when it is first read
         self._paths = paths_of_slots(checked.node)
 
     def path(self, node: Node) -> Path:
@@ -105,7 +115,7 @@ class Closures:
             case Name():
                 return self._double(node, self._name(node))
             case Local():
-                return self._double(node, _local(node))
+                return self._double(node, _late(node) if node.slot in self.late else _local(node))
             case Select():
                 return self._test(node) if node.test else self._double(node, self._select(node))
             case Index():
@@ -175,11 +185,15 @@ class Closures:
                 if not value.has:
                     return NONE
                 wrapped, value = True, value.value
-            if not isinstance(value, dict):
-                frame.cost += 1
+            if isinstance(value, dict):
+                if wrapped and field not in value:
+                    return NONE
+            elif isinstance(value, list):
                 raise mismatch(node, path)
-            if wrapped and field not in value:
+            elif optional:
                 return NONE
+            else:
+                raise _missing(node, field, path)
             frame.cost += 1
             try:
                 found = value[field]
@@ -194,22 +208,28 @@ class Closures:
         base = 0 if is_attribute(node.operand) else 1
 
         def test(frame: Frame) -> Any:
-            value = operand(frame)
+            try:
+                value = operand(frame)
+            except FAILURES:
+                frame.cost -= 1 - base
+                raise
             frame.cost += base
             if type(value) is Optional:
                 if not value.has:
                     return False
                 value = value.value
-            if not isinstance(value, dict):
+            if isinstance(value, dict):
+                return field in value
+            if isinstance(value, list):
                 raise mismatch(node, path)
-            return field in value
+            return False  # as Kubernetes: what can have no fields has not this one
 
         return test
 
     def _index(self, node: Index) -> Run:
         operand, key_of, path = self.run(node.operand), self.run(node.key), self.path(node)
         base, optional = 0 if is_attribute(node.operand) else 1, node.optional
-        step = 0 if is_attribute(node.key) else 1
+        step = 0 if isinstance(node.key, _ATTRIBUTES) else 1
 
         def index(frame: Frame) -> Any:
             value = operand(frame)
@@ -224,6 +244,7 @@ class Closures:
                 frame.cost += step
                 return Optional(item) if wrapped else item
             if wrapped:
+                frame.cost -= 1 - step
                 return NONE
             if isinstance(value, list):
                 raise EvaluationError("index out of bounds", reason="index", path=path, offset=node.at)
@@ -295,6 +316,8 @@ class Closures:
                 return _or(self.run(target), self.run(other), node, value=node.function == "orValue")
             case "_+_", None, (left, right):
                 return self._calling(node, _bounded_add(node))
+            case "@in", None, (_, ListOf(items=())):
+                return lambda _: False  # without a look at the item, as Kubernetes does
             case _:
                 pass
         function = OPERATORS.get(node.function) if node.target is None else None
@@ -312,7 +335,16 @@ class Closures:
             fixed = 1 if cost_of is None else 0
 
         def call(frame: Frame) -> Any:
-            values = [run(frame) for run in runs]
+            values: list[Any] = []
+            try:
+                for run in runs:
+                    values.append(run(frame))  # noqa: PERF401 - how many there are is asked below
+            except OverBudget:
+                raise
+            except FAILURES:
+                values += [None, *_wasted(runs[len(values) + 1 :], frame)]
+                frame.cost += fixed if cost_of is None else cost_of(values, None)
+                raise
             try:
                 result = function(*values)
             except EvaluationError as error:
@@ -344,10 +376,7 @@ class Closures:
 
     def _choice(self, condition: Node, then: Node, otherwise: Node) -> Run:
         test, runs = self.run(condition), (self.run(otherwise), self.run(then))
-        less = tuple(
-            1 if isinstance(each, _ATTRIBUTES) and not getattr(each, "test", False) else 0
-            for each in (otherwise, then)
-        )
+        less = tuple(1 if _has_base(each) else 0 for each in (otherwise, then))
 
         def choose(frame: Frame) -> Any:
             chosen = truth(test, frame, condition)
@@ -371,6 +400,28 @@ def _local(node: Local) -> Run:
     return read
 
 
+class Late:
+    """The value of a binding that nobody has read yet."""
+
+    __slots__ = ("run",)
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+
+
+def _late(node: Local) -> Run:
+    slot = node.slot
+
+    def read(frame: Frame) -> Any:
+        frame.cost += 1
+        value = frame.locals[slot]
+        if type(value) is Late:
+            value = frame.locals[slot] = value.run(frame)
+        return value
+
+    return read
+
+
 def _missing(node: Node, key: str, path: Path) -> EvaluationError:
     """`key` stands in the expression's text; keys that come from data are not said."""
     message = f"no such key: {key}" if key else "no such key"
@@ -382,6 +433,8 @@ def _looked_up(value: Any, key: Any, node: Node, path: Path, *, ask: bool) -> tu
     if isinstance(value, list):
         return _item(value, key, node, path)
     if not isinstance(value, dict):
+        if ask:
+            return False, None
         raise mismatch(node, path)
     if type(key) is str:
         if ask and key not in value:
@@ -408,6 +461,19 @@ def _item(value: list[Any], key: Any, node: Node, path: Path) -> tuple[bool, Any
 def _placed(error: EvaluationError, node: Node) -> EvaluationError:
     error.offset = node.at
     return error
+
+
+def _wasted(rest: list[Run], frame: Frame) -> list[Any]:
+    """Kubernetes evaluates the other arguments, too, and charges the call that it cannot make."""
+    values: list[Any] = []
+    for run in rest:
+        try:
+            values.append(run(frame))
+        except OverBudget:
+            raise
+        except FAILURES:
+            values.append(None)
+    return values
 
 
 def _unknown(*_: Any) -> Any:
@@ -453,9 +519,10 @@ def _logic(left: Run, right: Run, node: Call, *, decides: bool) -> Run:
 
 def _not(operand: Run, node: Node) -> Run:
     def negate(frame: Frame) -> bool:
-        value = truth(operand, frame, node)
-        frame.cost += 1
-        return not value
+        try:
+            return not truth(operand, frame, node)
+        finally:
+            frame.cost += 1
 
     return negate
 

@@ -18,7 +18,7 @@ def is_map(value: Any) -> None:
 
 def is_number(value: Any) -> None:
     """For comparisons with a literal int, where doubles will do as well."""
-    if value.__class__ is not float:
+    if value.__class__ is not float or value != value:  # noqa: PLR0124 - NaN has no order
         raise Unusual
 
 
@@ -46,6 +46,8 @@ def ordered(a: Any, b: Any, longest: int) -> None:
     """Whether two values can be compared as Python compares them."""
     kind = a.__class__
     if kind is not b.__class__ or kind not in _ORDERED or (kind is str and len(a) > longest):
+        raise Unusual
+    if kind is float and (a != a or b != b):  # noqa: PLR0124 - NaN has no order
         raise Unusual
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rulesengine.cel.check import Checked, Problem
-from rulesengine.cel.signatures import implementation
+from rulesengine.cel.exact import CONVERSIONS, Closures, Frame
+from rulesengine.cel.library.strings import is_pattern
 from rulesengine.cel.syntax import Call, Literal, Node, children
 from rulesengine.core.errors import EvaluationError
 
@@ -21,25 +22,21 @@ _EXAMPLES = {
 
 def impossible(checked: Checked) -> Iterator[Problem]:
     """A problem for each of them."""
-    return _below(checked.node)
+    yield from _below(checked.node, Closures(checked))
 
 
-def _below(node: Node) -> Iterator[Problem]:
-    if isinstance(node, Call) and node.function in _EXAMPLES and node.arguments:
-        literal = node.arguments[-1]
-        if isinstance(literal, Literal) and isinstance(literal.value, str) and _fails(node, literal.value):
-            message = f"invalid {'pattern' if node.function == 'matches' else node.function}"
-            yield Problem("RE207", message, literal.at, literal.length, _EXAMPLES[node.function])
+def _below(node: Node, closures: Closures) -> Iterator[Problem]:
     for child in children(node):
-        yield from _below(child)
-
-
-def _fails(node: Call, value: str) -> bool:
-    run = implementation(node.function, member=node.target is not None)
-    if run is None:
-        return False
-    try:
-        run("", value) if node.function == "matches" else run(value)
-    except EvaluationError:
-        return True
-    return False
+        yield from _below(child, closures)
+    if not isinstance(node, Call) or not node.arguments:
+        return
+    literal = node.arguments[-1]
+    if node.function == "matches" and isinstance(literal, Literal) and isinstance(literal.value, str):
+        if not is_pattern(literal.value):
+            yield Problem("RE207", "invalid pattern", literal.at, literal.length, _EXAMPLES["matches"])
+    elif node.function in CONVERSIONS and closures.constant(node):
+        try:
+            closures.run(node)(Frame({}, 0))
+        except EvaluationError:
+            hint = _EXAMPLES.get(node.function, "")
+            yield Problem("RE207", f"invalid {node.function}", literal.at, literal.length, hint)

@@ -8,7 +8,8 @@ from typing import Any
 
 from rulesengine.cel import costs
 from rulesengine.cel.costs import LIMIT, OverBudget
-from rulesengine.cel.exact import FAILURES, Closures, Frame, Run, entered, mismatch, truth, worse
+from rulesengine.cel.exact import FAILURES, Closures, Frame, Late, Run, entered, mismatch, truth, worse
+from rulesengine.cel.library.lists import sortable
 from rulesengine.cel.syntax import Fold, Node
 from rulesengine.cel.values import NONE, Optional, compare
 from rulesengine.core.errors import EvaluationError
@@ -34,17 +35,21 @@ def fold(closures: Closures, node: Fold) -> Run:
 
 
 def _bind(closures: Closures, node: Fold) -> Run:
-    over, body, slot = closures.run(node.range), closures.run(node.body), node.slots[0]
+    slot = node.slots[0]
+    closures.late.add(slot)
+    over, body = closures.run(node.range), closures.run(node.body)
 
     def bind(frame: Frame) -> Any:
-        frame.locals[slot] = over(frame)
+        frame.locals[slot] = Late(over)
         return body(frame)
 
     return bind
 
 
 def _of_optional(closures: Closures, node: Fold) -> Run:
-    over, body, slot = closures.run(node.range), closures.run(node.body), node.slots[0]
+    slot = node.slots[0]
+    closures.late.add(slot)
+    over, body = closures.run(node.range), closures.run(node.body)
     wraps = node.kind == "optMap"
 
     def apply(frame: Frame) -> Any:
@@ -56,14 +61,17 @@ def _of_optional(closures: Closures, node: Fold) -> Run:
         if not found.has:
             frame.cost += 1
             return NONE
-        frame.cost += frame.cost - before  # Kubernetes evaluates the optional twice
-        frame.locals[slot] = found.value
+        again = frame.cost - before  # Kubernetes evaluates the optional once more when it is used
+
+        def used(frame: Frame) -> Any:
+            frame.cost += again
+            return found.value
+
+        frame.locals[slot] = Late(used)
         value = body(frame)
         if wraps:
             frame.cost += 1
             return Optional(value)
-        if type(value) is not Optional:
-            raise mismatch(node.body)
         return value
 
     return apply
@@ -199,8 +207,7 @@ def _by_key(a: tuple[Any, Any], b: tuple[Any, Any]) -> int:
 
 def _sorted_by(closures: Closures, node: Fold) -> Run:
     over, rounds, body, slot = closures.run(node.range), _rounds(node), closures.run(node.body), node.slots[0]
-    key_type = closures.checked.types.get(id(node.body))
-    compared = key_type is not None and key_type.kind not in ("dyn", "error")
+    compared = closures.checked.overloads.get(id(node)) is not None
     cost = (0 if closures.constant(node.body) else costs.LIST) + 2
 
     def sort(frame: Frame) -> Any:
@@ -213,6 +220,7 @@ def _sorted_by(closures: Closures, node: Fold) -> Run:
         if frame.cost > LIMIT:
             raise OverBudget(node.at)
         try:
+            sortable([key for key, _ in keyed])
             keyed.sort(key=cmp_to_key(_by_key))
         except EvaluationError as error:
             error.offset = node.at

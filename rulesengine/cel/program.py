@@ -8,6 +8,7 @@ from typing import Any
 
 from rulesengine.cel import exact, fast
 from rulesengine.cel.check import Checked, Problem, check
+from rulesengine.cel.growth import too_large
 from rulesengine.cel.literals import impossible
 from rulesengine.cel.parse import parse
 from rulesengine.cel.paths import Path, References, reads, references
@@ -118,6 +119,6 @@ def _compiled(text: str, key: _Key, expect: Type | None, checks: bool) -> Progra
     try:
         checked = check(node, key.env, expect)
         problems = (*checked.problems, *impossible(checked)) if checks else ()
-        return problems or Program(text, checked)
+        return problems or too_large(checked) or Program(text, checked)
     except RecursionError:
         return (Problem("RE206", _TOO_DEEP, 0),)

@@ -1,7 +1,8 @@
 """What operators and functions take and yield: the checker's view of them, one line an overload.
 
-Members have a dot before the name and their receiver as first parameter; single capitals are
-type parameters. `…` after the last parameter: any number more of it.
+`@ordered` and `@summed` stand for one type after the other. Members have a dot before the name
+and their receiver as first parameter; single capitals are type parameters. `…` after the last
+parameter: any number more of it.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ from rulesengine.cel import types
 from rulesengine.cel.library import FUNCTIONS
 from rulesengine.cel.types import Type
 
-_ORDERED = ("bool", "int", "uint", "double", "string", "bytes", "timestamp", "duration")
+# The order matters: an empty list's items are of the first type that fits.
+_ORDERED = ("int", "uint", "double", "bool", "duration", "timestamp", "string", "bytes")
 _NUMBERS = ("int", "uint", "double")
+_TEMPLATES = {"@ordered": _ORDERED, "@summed": (*_NUMBERS, "duration")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,16 +92,19 @@ _[?_](map(K, V), K) -> optional_type(V)
 _[?_](optional_type(map(K, V)), K) -> optional_type(V)
 @in(T, list(T)) -> bool
 @in(K, map(K, V)) -> bool
+@sortBy(list(T), list(@ordered)) -> list(T)
 .or(optional_type(T), optional_type(T)) -> optional_type(T)
 .orValue(optional_type(T), T) -> T
 """
 
-_COMPARISONS: Final = [
-    f"_{op}_({a}, {b}) -> bool"
-    for op in ("<", "<=", ">", ">=")
-    for a in _ORDERED
-    for b in (_NUMBERS if a in _NUMBERS else (a,))
-]
+_PAIRS = (
+    ("bool", "bool"),
+    *(("int", each) for each in ("int", "double", "uint")),
+    *(("uint", each) for each in ("uint", "double", "int")),
+    *(("double", each) for each in ("double", "int", "uint")),
+    *((each, each) for each in ("string", "bytes", "timestamp", "duration")),
+)
+_COMPARISONS: Final = [f"_{op}_({a}, {b}) -> bool" for op in ("<", "<=", ">", ">=") for a, b in _PAIRS]
 
 LIBRARY: Final = """
 size(bytes) -> int
@@ -201,16 +207,16 @@ optional.unwrap(list(optional_type(T))) -> list(T)
 .join(list(string), string) -> string
 .format(string, list(dyn)) -> string
 strings.quote(string) -> string
-.isSorted(list(T)) -> bool
-.sum(list(T)) -> T
-.min(list(T)) -> T
-.max(list(T)) -> T
-.includes(list(T), T) -> bool
+.isSorted(list(@ordered)) -> bool
+.sum(list(@summed)) -> @summed
+.min(list(@ordered)) -> @ordered
+.max(list(@ordered)) -> @ordered
+.includes(dyn, dyn) -> bool
 .distinct(list(T)) -> list(T)
 .flatten(list(list(T))) -> list(T)
 .flatten(list(dyn), int) -> list(dyn)
 .slice(list(T), int, int) -> list(T)
-.sort(list(T)) -> list(T)
+.sort(list(@ordered)) -> list(@ordered)
 .first(list(T)) -> optional_type(T)
 .last(list(T)) -> optional_type(T)
 lists.range(int) -> list(int)
@@ -268,9 +274,17 @@ omit() -> dyn
 """
 
 
+def _filled(line: str) -> Iterable[str]:
+    """One line for each type that a template stands for."""
+    for template, kinds in _TEMPLATES.items():
+        if template in line:
+            return [line.replace(template, kind) for kind in kinds]
+    return [line]
+
+
 def _by_name(lines: Iterable[str]) -> dict[str, tuple[Overload, ...]]:
     found: dict[str, tuple[Overload, ...]] = {}
-    for line in filter(None, map(str.strip, lines)):
+    for line in (one for each in filter(None, map(str.strip, lines)) for one in _filled(each)):
         each = overload(line)
         found[each.name] = (*found.get(each.name, ()), each)
     return found

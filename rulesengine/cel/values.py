@@ -192,6 +192,11 @@ def _near(a: Any, b: Any) -> tuple[Any, Any]:
 _ORDERED = frozenset({bool, str, bytes, Timestamp, Duration})
 
 
+def is_ordered(value: Any) -> bool:
+    """Whether values of its type have an order among each other."""
+    return type(value) in _ORDERED or number_of(value) is not None
+
+
 def no_overload() -> EvaluationError:
     return EvaluationError("no such overload", reason="type")
 
@@ -234,20 +239,22 @@ def to_text(value: Any) -> str:
 
 
 def double_text(value: float) -> str:
-    """Shortest text that reads back, exponents as Go writes them (1e+21, 1e-07)."""
+    """Shortest text that reads back, as Go writes it: 100000, 1e+06, 1.5e-07."""
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):
         return "+Inf" if value > 0 else "-Inf"
-    text = repr(value)
-    mantissa, _, exponent = text.partition("e")
-    magnitude = abs(value)
-    if magnitude and (magnitude < 1e-4 or magnitude >= 1e21):
-        if not exponent:
-            mantissa, _, exponent = f"{value:.17e}".partition("e")
-            mantissa = repr(float(mantissa))
-        number = int(exponent)
-        return f"{mantissa.removesuffix('.0')}e{'-' if number < 0 else '+'}{abs(number):02d}"
-    if exponent:
-        text = f"{value:.0f}" if magnitude >= 1 else f"{value:.20f}".rstrip("0")
-    return text.removesuffix(".0")
+    mantissa, _, power = repr(abs(value)).partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    digits = (whole + fraction).lstrip("0")
+    exponent = len(whole) - 1 + int(power or 0)
+    exponent -= len(whole + fraction) - len(digits) if digits else 0
+    digits = digits.rstrip("0") or "0"
+    sign = "-" if math.copysign(1.0, value) < 0 else ""
+    if value and not _SMALLEST_PLAIN <= exponent < _FIRST_POWER:
+        rest = f".{digits[1:]}" if digits[1:] else ""
+        return f"{sign}{digits[0]}{rest}e{'-' if exponent < 0 else '+'}{abs(exponent):02d}"
+    return f"{sign}{mantissa.removesuffix('.0')}"
+
+
+_SMALLEST_PLAIN, _FIRST_POWER = -4, 6  # powers of ten that Go's shortest form writes out

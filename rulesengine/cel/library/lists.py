@@ -7,19 +7,37 @@ from typing import Any
 
 from rulesengine.cel.library.operators import add
 from rulesengine.cel.library.registry import bad, enter, function, want
-from rulesengine.cel.values import NONE, Optional, compare, equals, no_overload
+from rulesengine.cel.values import (
+    NONE,
+    Duration,
+    Optional,
+    compare,
+    equals,
+    is_ordered,
+    no_overload,
+    number_of,
+)
 
 
 @function(".sum")
 def total(items: Any) -> Any:
+    """Of numbers or durations; 0 of nothing."""
     result: Any = 0
     for index, each in enumerate(want(items, list)):
+        if number_of(each) is None and type(each) is not Duration:
+            raise no_overload()
         result = each if index == 0 else add(result, each)
     return result
 
 
+def _ordered(items: Any) -> list[Any]:
+    if not all(map(is_ordered, want(items, list))):
+        raise no_overload()
+    return items  # type: ignore[no-any-return]
+
+
 def _best(items: Any, sign: int) -> Any:
-    if not want(items, list):
+    if not _ordered(items):
         raise bad("min/max called on empty list")
     best = items[0]
     for each in items[1:]:
@@ -34,7 +52,7 @@ enter(".max", lambda items: _best(items, 1))
 
 @function(".isSorted", "bool")
 def is_sorted(items: Any) -> bool:
-    return all(compare(a, b) <= 0 for a, b in zip(want(items, list), items[1:], strict=False))
+    return all(compare(a, b) <= 0 for a, b in zip(_ordered(items), items[1:], strict=False))
 
 
 @function(".distinct")
@@ -66,7 +84,16 @@ def slice_of(items: Any, start: Any, end: Any) -> list[Any]:
 
 @function(".sort")
 def sort(items: Any) -> list[Any]:
-    return sorted(want(items, list), key=cmp_to_key(compare))
+    return sorted(sortable(want(items, list)), key=cmp_to_key(compare))
+
+
+def sortable(items: list[Any]) -> list[Any]:
+    """The items, if they are of one type that has an order."""
+    if items and not is_ordered(items[0]):
+        raise bad("list elements must be comparable", "type")
+    if any(type(each) is not type(items[0]) for each in items):
+        raise bad("list elements must have the same type", "type")
+    return items
 
 
 @function("lists.range", "list(int)")
@@ -80,17 +107,16 @@ enter(".first", lambda items: Optional(items[0]) if want(items, list) else NONE)
 enter(".last", lambda items: Optional(items[-1]) if want(items, list) else NONE)
 
 
-def _index_of(items: list[Any], item: Any, *, last: bool) -> int:
-    found = [index for index, each in enumerate(items) if equals(each, item)]
-    return (found[-1] if last else found[0]) if found else -1
-
-
 def _contains(items: Any, others: Any) -> bool:
-    return all(any(equals(other, each) for each in want(items, list)) for other in want(others, list))
+    want(items, list)
+    return all(any(equals(other, each) for each in items) for other in want(others, list))
+
+
+enter(".includes", lambda items, item: any(equals(item, each) for each in want(items, list)), "bool")
 
 
 def reverse(value: Any) -> Any:
-    """Of a list; strings have their own, entered under the same name."""
+    """Of a list, or of a text's characters."""
     if type(value) not in (str, list):
         raise no_overload()
     return value[::-1]

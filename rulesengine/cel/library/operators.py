@@ -15,6 +15,7 @@ from rulesengine.cel.values import (
     UInt,
     compare,
     equals,
+    is_ordered,
     lookup,
     no_overload,
     number_of,
@@ -118,13 +119,13 @@ def contains(item: Any, within: Any) -> bool:
     raise no_overload()
 
 
-def ordered(a: Any, b: Any) -> bool:
-    """False where a NaN makes every comparison false."""
-    return not any(type(each) is float and math.isnan(each) for each in (a, b))
-
-
 def _compared(holds: Callable[[int], bool]) -> Function:
-    return lambda a, b: ordered(a, b) and holds(compare(a, b))
+    def compared(a: Any, b: Any) -> bool:
+        if (a != a or b != b) and is_ordered(a) and is_ordered(b):  # noqa: PLR0124 - NaN
+            raise bad("NaN values cannot be ordered")
+        return holds(compare(a, b))
+
+    return compared
 
 
 OPERATORS: dict[str, Function] = {

@@ -9,7 +9,7 @@ import re2
 
 from rulesengine.cel.library.formatting import formatted, quoted
 from rulesengine.cel.library.registry import bad, enter, function, want
-from rulesengine.cel.values import no_overload
+from rulesengine.cel.values import equals, no_overload
 
 
 def _string(name: str, result: str, run: Callable[..., Any], *kinds: type) -> None:
@@ -29,6 +29,15 @@ def _matches(text: str, pattern: str) -> bool:
         return re2.search(pattern, text) is not None
     except re2.error:
         raise bad("the pattern is no regular expression (RE2)") from None
+
+
+def is_pattern(text: str) -> bool:
+    """Whether RE2 takes it."""
+    try:
+        re2.compile(text)
+    except re2.error:
+        return False
+    return True
 
 
 def _index(text: str, part: str, start: int = 0) -> int:
@@ -64,7 +73,7 @@ def _split(text: str, by: str, count: int = -1) -> list[str]:
     if count == 1:
         return [text]
     if not by:
-        return list(text) if count < 0 else [*text[: count - 1], text[count - 1 :]] if text else []
+        return list(text) if count < 0 or count >= len(text) else [*text[: count - 1], text[count - 1 :]]
     return text.split(by) if count < 0 else text.split(by, count - 1)
 
 
@@ -77,15 +86,30 @@ _string("endsWith", "bool", str.endswith, str)
 _string("contains", "bool", lambda text, part: part in text, str)
 _string("matches", "bool", _matches, str)
 _string("charAt", "string", _char_at, int)
-_string("indexOf", "int", _index, str, int)
-_string("lastIndexOf", "int", _last_index, str, int)
 _string("lowerAscii", "string", lambda text: _ascii(text, "A", "Z", 32))
 _string("upperAscii", "string", lambda text: _ascii(text, "a", "z", -32))
 _string("replace", "string", lambda text, old, new, count=-1: text.replace(old, new, count), str, str, int)
 _string("split", "list(string)", _split, str, int)
 _string("substring", "string", _substring, int, int)
 _string("trim", "string", str.strip)
-_string("reverse", "string", lambda text: text[::-1])
+
+
+def _searched(name: str, run: Callable[..., int], *, last: bool) -> None:
+    """IndexOf and lastIndexOf, of texts and of lists."""
+
+    def search(target: Any, part: Any, *place: Any) -> int:
+        if isinstance(target, list) and not place:
+            places = [index for index, each in enumerate(target) if equals(each, part)]
+            return places[-1 if last else 0] if places else -1
+        if len(place) > 1 or any(type(each) is not int for each in place):
+            raise no_overload()
+        return run(want(target, str), want(part, str), *place)
+
+    enter(f".{name}", search, "int")
+
+
+_searched("indexOf", _index, last=False)
+_searched("lastIndexOf", _last_index, last=True)
 
 
 @function("matches", "bool")
