@@ -14,7 +14,7 @@ from rulesengine import api, embedded
 from rulesengine.client import Client, Discovery, NotFound
 from rulesengine.core import json
 from rulesengine.core.errors import UsageError
-from rulesengine.core.json import Object
+from rulesengine.core.json import Json, Object
 from rulesengine.core.kinds import GroupVersionKind, ResourceType
 
 
@@ -30,12 +30,8 @@ class Cluster:
 
     async def apply(self, body: Object) -> Object:
         """Server-side apply, forced, of an object and then of its status, if it has one."""
-        try:
-            gvk = GroupVersionKind.parse(body["apiVersion"], body["kind"])
-            meta: Object = dict(body["metadata"])
-            name = meta["name"]
-        except (KeyError, TypeError, AttributeError):
-            raise UsageError("an object needs apiVersion, kind and metadata.name") from None
+        gvk, meta = _identity(body)
+        name = meta["name"]
         resource = await self.resource(gvk)
         space = meta.setdefault("namespace", "default") if resource.namespaced else ""
         found = await self._apply(resource, space, name, body | {"metadata": meta})
@@ -83,6 +79,17 @@ class Cluster:
         if found is None:
             raise UsageError(f"the server does not serve {gvk}; apply its CRD first")
         return found
+
+
+def _identity(body: Json) -> tuple[GroupVersionKind, Object]:
+    """The kind and the metadata of what must be an object with a name."""
+    parts: Object = body if isinstance(body, dict) else {}
+    found = parts.get("metadata")
+    meta: Object = dict(found) if isinstance(found, dict) else {}
+    texts = (parts.get("apiVersion"), parts.get("kind"), meta.get("name"), meta.get("namespace", "x"))
+    if not all(isinstance(text, str) and text for text in texts):
+        raise UsageError("an object needs apiVersion, kind and metadata.name, all of them text")
+    return GroupVersionKind.parse(str(texts[0]), str(texts[1])), meta
 
 
 @asynccontextmanager
