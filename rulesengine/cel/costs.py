@@ -86,6 +86,10 @@ _BY_FUNCTION: dict[str, CallCost] = {
         ),
         lambda values, _: tenth(size(values[0])),
     ),
+    "ip": lambda values, _: tenth(size(values[0])) if isinstance(values[0], str) else 1,
+    "ip.isCanonical": lambda values, _: tenth(size(values[0]) * 2),
+    "containsIP": lambda values, _: tenth(len(values[0]) * 2),
+    "containsCIDR": lambda values, _: tenth(len(values[0]) * 2) + tenth(len(values[0])) + 1,
     **dict.fromkeys(("replace", "split"), lambda values, _: tenth(size(values[0]) * 2)),
     "join": lambda _, result: tenth(size(result) * 2),
     **dict.fromkeys(("find", "findAll"), matching),
@@ -93,6 +97,10 @@ _BY_FUNCTION: dict[str, CallCost] = {
     "_!=_": smaller,
 }
 _BY_OVERLOAD: dict[str, CallCost] = {
+    "containsIP(opaque,string)": lambda values, _: tenth(len(values[0]) * 2) + tenth(len(values[1])),
+    "containsCIDR(opaque,string)": lambda values, _: (
+        tenth(len(values[0]) * 2) + tenth(len(values[0])) + 1 + tenth(len(values[1]))
+    ),
     **dict.fromkeys(
         ("startsWith(string,string)", "endsWith(string,string)"), lambda values, _: tenth(size(values[1]))
     ),
@@ -125,7 +133,5 @@ _BY_OVERLOAD: dict[str, CallCost] = {
 
 def of_call(function: str, overload: Overload | None) -> CallCost | None:
     """What a call costs; None for 1."""
-    found = _BY_FUNCTION.get(function)
-    if found is None and overload is not None:
-        found = _BY_OVERLOAD.get(overload.id)
-    return found
+    found = _BY_OVERLOAD.get(overload.id) if overload is not None else None
+    return found or _BY_FUNCTION.get(function)

@@ -16,7 +16,7 @@ from rulesengine.cel.library import OPERATORS
 from rulesengine.cel.paths import Path, path_of, paths_of_slots
 from rulesengine.cel.signatures import implementation
 from rulesengine.cel.syntax import Call, Fold, Index, ListOf, Literal, Local, MapOf, Name, Node, Select
-from rulesengine.cel.values import NONE, Optional, UInt, lookup, no_overload
+from rulesengine.cel.values import NONE, Optional, UInt, lookup, no_overload, with_entry
 from rulesengine.core.errors import EvaluationError, Excluded, Waiting
 
 CONVERSIONS = frozenset(
@@ -73,13 +73,13 @@ def worse(first: Exception, second: Exception) -> Exception:
     return second if isinstance(second, Waiting) and not isinstance(first, Waiting) else first
 
 
-def entered(found: dict[Any, Any], key: Any, value: Any, node: Node) -> None:
-    """Puts an entry into a map that is being built."""
+def entered(found: dict[Any, Any], key: Any, value: Any, node: Node) -> dict[Any, Any]:
+    """A map that is being built, with one more entry."""
     if type(key) not in (str, int, bool, UInt):
         raise EvaluationError("unsupported key type", reason="type", offset=node.at)
     if lookup(found, key)[0]:
         raise EvaluationError("duplicate key in map", reason="argument", offset=node.at)
-    found[key] = value
+    return with_entry(found, key, value)
 
 
 def is_attribute(node: Node) -> bool:
@@ -297,7 +297,7 @@ class Closures:
                     if not value.has:
                         continue
                     value = value.value
-                entered(found, key, value, node)
+                found = entered(found, key, value, node)
             return found
 
         return build

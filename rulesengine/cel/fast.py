@@ -9,7 +9,7 @@ charge is bounded from above, so that nothing runs here that is over the budget 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from rulesengine.cel.check import Checked
 from rulesengine.cel.costs import LIMIT
@@ -19,14 +19,20 @@ from rulesengine.cel.source import NotFast, Writer
 __all__ = ["Unusual", "compiled"]
 
 
-def compiled(checked: Checked) -> Callable[[Mapping[str, Any]], Any] | None:
-    """The function, or None for an expression that has no fast form."""
+Run: TypeAlias = Callable[[Mapping[str, Any]], Any]
+
+
+def compiled(checked: Checked) -> tuple[Run | None, int | None]:
+    """The function, or None for an expression that has no fast form.
+
+    And what evaluation costs at most, where that does not depend on values.
+    """
     try:
         writer = Writer(checked)
         source = writer.whole(LIMIT)
         code = compile(source, "<cel>", "exec")
     except (NotFast, RecursionError, MemoryError, SyntaxError, OverflowError):  # also: too deep for Python
-        return None
+        return None, None
     scope = {**GLOBALS, **writer.constants}
     exec(code, scope)  # noqa: S102 - our own source, see the module
-    return scope["evaluate"]  # type: ignore[no-any-return]
+    return scope["evaluate"], writer.bound

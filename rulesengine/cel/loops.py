@@ -189,10 +189,10 @@ def _mapped(closures: Closures, node: Fold) -> Run:
             value = body(frame)
             frame.cost += 2 if entries else 3
             if not entries:
-                entered(found, frame.locals[slot], value, node)
+                found = entered(found, frame.locals[slot], value, node)
             elif isinstance(value, dict):
                 for key, each in value.items():
-                    entered(found, key, each, node)
+                    found = entered(found, key, each, node)
             else:
                 raise mismatch(node.body)
         frame.cost += 1

@@ -30,19 +30,20 @@ class CompileError(RulesEngineError):
 
 
 class Program:
-    """`reads` are paths from a declared name on; `type` is what the checker deduced.
+    """`reads` are paths from a declared name on; `type` is what the checker deduced; `cost` what
+    evaluation costs at most, None where that depends on values.
 
     Immutable and shared: the same text in the same environment is one program.
     """
 
-    __slots__ = ("_exact", "_fast", "node", "reads", "text", "type")
+    __slots__ = ("_exact", "_fast", "cost", "node", "reads", "text", "type")
 
     def __init__(self, text: str, checked: Checked) -> None:
         self.text = text
         self.node = checked.node
         self.type = checked.type
         self.reads: frozenset[Path] = frozenset(reads(checked.node))
-        self._fast = fast.compiled(checked)
+        self._fast, self.cost = fast.compiled(checked)
         self._exact = exact.compiled(checked)
 
     def references(self, root: str) -> References:

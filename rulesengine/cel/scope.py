@@ -25,6 +25,8 @@ TYPE_NAMES: Mapping[str, Type] = MappingProxyType(
         "list": types.list_of(types.DYN),
         "map": types.map_of(types.DYN, types.DYN),
         "optional_type": types.optional_of(types.DYN),
+        "net.IP": types.opaque("net.IP"),
+        "net.CIDR": types.opaque("net.CIDR"),
     }
 )
 Locals: TypeAlias = Mapping[str, tuple[int, Type]]  # the macros' variables: slot and type

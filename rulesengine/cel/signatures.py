@@ -253,6 +253,30 @@ math.bitShiftRight(uint, int) -> uint
 math.sqrt(int) -> double
 math.sqrt(uint) -> double
 math.sqrt(double) -> double
+ip(string) -> net.IP
+.ip(net.CIDR) -> net.IP
+string(net.IP) -> string
+string(net.CIDR) -> string
+isIP(string) -> bool
+ip.isCanonical(string) -> bool
+.family(net.IP) -> int
+.isUnspecified(net.IP) -> bool
+.isLoopback(net.IP) -> bool
+.isLinkLocalMulticast(net.IP) -> bool
+.isLinkLocalUnicast(net.IP) -> bool
+.isGlobalUnicast(net.IP) -> bool
+cidr(string) -> net.CIDR
+isCIDR(string) -> bool
+.containsIP(net.CIDR, net.IP) -> bool
+.containsIP(net.CIDR, string) -> bool
+.containsCIDR(net.CIDR, net.CIDR) -> bool
+.containsCIDR(net.CIDR, string) -> bool
+.masked(net.CIDR) -> net.CIDR
+.isMask(net.CIDR) -> bool
+.prefixLength(net.CIDR) -> int
+.find(string, string) -> string
+.findAll(string, string) -> list(string)
+.findAll(string, string, int) -> list(string)
 base64.encode(bytes) -> string
 base64.decode(string) -> bytes
 json.marshal(dyn) -> string

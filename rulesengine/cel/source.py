@@ -56,6 +56,11 @@ class Writer:
         start = [f"    k = {self._bounds[0]}"] if self._counts else []
         return "\n".join(["def evaluate(n):", *start, *self._lines, f"    return {result}", ""])
 
+    @property
+    def bound(self) -> int | None:
+        """What the exact tier charges at most; None where that depends on values."""
+        return None if self._counts else self._bounds[0]
+
     # --- what the parts below share ---
 
     def type(self, node: Node) -> Type:

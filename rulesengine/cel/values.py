@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -114,7 +115,8 @@ def type_of(value: Any) -> str:
     found = _TYPES.get(type(value))
     if found is not None:
         return found
-    return "map" if isinstance(value, dict) else "list" if isinstance(value, list) else "omit"
+    opaque: str | None = getattr(value, "type_name", None)
+    return opaque or ("map" if isinstance(value, dict) else "list" if isinstance(value, list) else "omit")
 
 
 def number_of(value: Any) -> int | float | None:
@@ -167,6 +169,41 @@ def lookup(mapping: dict[Any, Any], key: Any) -> tuple[bool, Any]:
         same = ((True, value) for each, value in mapping.items() if type(each) is not bool and each == key)
         return next(same, (False, None))
     return False, None
+
+
+@dataclass(frozen=True, slots=True)
+class _Flag:
+    value: bool
+
+
+class MixedMap(dict[Any, Any]):
+    """A map that has true beside 1, or false beside 0: one key to Python, two to CEL.
+
+    Whoever goes over it meets plain keys; inside, bools are wrapped.
+    """
+
+    def __init__(self, entries: Iterable[tuple[Any, Any]]) -> None:
+        super().__init__((_Flag(key) if type(key) is bool else key, value) for key, value in entries)
+
+    def __getitem__(self, key: Any) -> Any:
+        return super().__getitem__(_Flag(key) if type(key) is bool else key)
+
+    def __iter__(self) -> Iterator[Any]:
+        return (key.value if type(key) is _Flag else key for key in super().__iter__())
+
+    def items(self) -> Any:
+        return [(key.value if type(key) is _Flag else key, value) for key, value in super().items()]
+
+    def keys(self) -> Any:
+        return list(self)
+
+
+def with_entry(mapping: dict[Any, Any], key: Any, value: Any) -> dict[Any, Any]:
+    """A map that is being built, and one more entry; the key must not be in it."""
+    if type(mapping) is MixedMap or key in mapping:
+        return MixedMap([*mapping.items(), (key, value)])
+    mapping[key] = value
+    return mapping
 
 
 def compare(left: Any, right: Any) -> int:

@@ -81,7 +81,7 @@ def to_double(value: Any) -> float:
 
 @function("string", "string")
 def to_string(value: Any) -> str:
-    if type(value) in (Timestamp, Duration):
+    if type(value) in (Timestamp, Duration) or type_of(value) in ("net.IP", "net.CIDR"):
         return str(value)
     if type(value) is bytes:
         try:

@@ -11,6 +11,8 @@ from rulesengine.cel.library.formatting import formatted, quoted
 from rulesengine.cel.library.registry import bad, enter, function, want
 from rulesengine.cel.values import equals, no_overload
 
+LONGEST = 10_000_000  # characters that replace() may make; elsewhere texts grow by what they are made of
+
 
 def _string(name: str, result: str, run: Callable[..., Any], *kinds: type) -> None:
     def checked(target: Any, *arguments: Any) -> Any:
@@ -27,6 +29,28 @@ def _string(name: str, result: str, run: Callable[..., Any], *kinds: type) -> No
 def _matches(text: str, pattern: str) -> bool:
     try:
         return re2.search(pattern, text) is not None
+    except re2.error:
+        raise bad("the pattern is no regular expression (RE2)") from None
+
+
+def _find(text: str, pattern: str) -> str:
+    """The first match, "" without one."""
+    found = _compiled(pattern).search(text)
+    return found.group() if found else ""
+
+
+def _find_all(text: str, pattern: str, most: int = -1) -> list[str]:
+    found: list[str] = []
+    for match in _compiled(pattern).finditer(text) if most else ():
+        found.append(match.group())
+        if len(found) == most:
+            break
+    return found
+
+
+def _compiled(pattern: str) -> Any:
+    try:
+        return re2.compile(pattern)
     except re2.error:
         raise bad("the pattern is no regular expression (RE2)") from None
 
@@ -77,6 +101,13 @@ def _split(text: str, by: str, count: int = -1) -> list[str]:
     return text.split(by) if count < 0 else text.split(by, count - 1)
 
 
+def _replace(text: str, old: str, new: str, count: int = -1) -> str:
+    places = text.count(old) if old else len(text) + 1
+    if len(text) + places * len(new) > LONGEST:
+        raise bad("the text becomes too long", "cost")
+    return text.replace(old, new, count)
+
+
 def _ascii(text: str, first: str, last: str, shift: int) -> str:
     return "".join(chr(ord(c) + shift) if first <= c <= last else c for c in text)
 
@@ -85,10 +116,12 @@ _string("startsWith", "bool", str.startswith, str)
 _string("endsWith", "bool", str.endswith, str)
 _string("contains", "bool", lambda text, part: part in text, str)
 _string("matches", "bool", _matches, str)
+_string("find", "string", _find, str)
+_string("findAll", "list(string)", _find_all, str, int)
 _string("charAt", "string", _char_at, int)
 _string("lowerAscii", "string", lambda text: _ascii(text, "A", "Z", 32))
 _string("upperAscii", "string", lambda text: _ascii(text, "a", "z", -32))
-_string("replace", "string", lambda text, old, new, count=-1: text.replace(old, new, count), str, str, int)
+_string("replace", "string", _replace, str, str, int)
 _string("split", "list(string)", _split, str, int)
 _string("substring", "string", _substring, int, int)
 _string("trim", "string", str.strip)

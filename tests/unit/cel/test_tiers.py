@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import pytest
@@ -9,13 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rulesengine import cel
-from rulesengine.cel import exact, fast
+from rulesengine.cel import costs, exact, fast, loops, source
 from rulesengine.cel.check import check
 from rulesengine.cel.parse import parse
 from rulesengine.cel.tokens import SyntaxProblem
 from rulesengine.cel.types import Type
 from rulesengine.cel.values import equals
 from rulesengine.core.errors import EvaluationError, Waiting
+from tests.expressions import Generator
 
 SCALARS = (
     st.none()
@@ -79,7 +81,7 @@ def test_fast_is_exact_or_silent(text: str, x: Any, y: Any, kind: Type) -> None:
         checked = check(parse(text), cel.Env({"x": kind, "y": ANY}))
     except SyntaxProblem:
         return
-    quick = fast.compiled(checked)
+    quick, bound = fast.compiled(checked)
     if quick is None:
         return
     names = {"x": x, "y": y}
@@ -89,8 +91,33 @@ def test_fast_is_exact_or_silent(text: str, x: Any, y: Any, kind: Type) -> None:
         raise
     except Exception:  # noqa: BLE001 - unusual: the exact tier decides
         return
-    expected, _ = exact.compiled(checked)(names)
+    expected, cost = exact.compiled(checked)(names)
     assert same(found, expected), text
+    assert bound is None or cost <= bound, text
+
+
+@pytest.mark.parametrize("limit", [20, 60, 200])
+def test_the_fast_tier_stops_where_the_exact_one_does(limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a budget so small that most expressions are near it, nothing over it gets through."""
+    for module in (exact, loops, costs, fast):
+        monkeypatch.setattr(module, "LIMIT", limit)
+    monkeypatch.setattr(source, "LONGEST_OUTSIDE", 20)
+    monkeypatch.setattr(source, "LONGEST_IN_LOOPS", 10)
+    generator = Generator(random.Random(limit))
+    answered = 0
+    for _ in range(600):
+        text, names = generator.expression(), generator.names()
+        checked = check(parse(text), cel.Env(dict.fromkeys(names, cel.types.DYN)))
+        quick, _bound = fast.compiled(checked)
+        if checked.problems or quick is None:
+            continue
+        try:
+            found = quick(names)
+        except Exception:  # noqa: BLE001 - unusual: the exact tier decides
+            continue
+        assert same(found, exact.compiled(checked)(names)[0]), text
+        answered += 1
+    assert answered > 50
 
 
 def same(found: Any, expected: Any) -> bool:
@@ -164,6 +191,51 @@ def test_semantics_that_break_naive_implementations(text: str, x: Any, expected:
         assert (found, type(found)) == (expected, type(expected))
 
 
+def test_true_and_one_are_two_keys() -> None:
+    """Python takes them for one; maps that have both stay right wherever they are read."""
+    made = cel.compile("{1: 'one', true: 'yes', 0: 'zero'}", cel.Env({})).evaluate({})
+    env = cel.Env({"m": cel.types.DYN})
+    for text, expected in {
+        "m[true] + m[1] + m[1u] + m[0]": "yesoneonezero",
+        "m.map(k, m[k])": ["one", "yes", "zero"],
+        "m.transformList(k, v, v)": ["one", "yes", "zero"],
+        "m == {true: 'yes', 0: 'zero', 1: 'one'}": True,
+        "false in m": False,
+        "m.exists(k, k == true)": True,
+        "size(m)": 3,
+    }.items():
+        assert cel.compile(text, env).evaluate({"m": made}) == expected, text
+    assert cel.to_json(made) == {"1": "one", "true": "yes", "0": "zero"}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("cidr('10.0.0.0/8').containsIP(ip('10.1.2.3'))", True),
+        ("cidr('10.1.2.3/8').masked() == cidr('10.0.0.0/8')", True),
+        ("ip('::ffff:c0a8:1') == ip('192.168.0.1')", True),
+        ("string(cidr('2001:DB8::/32'))", "2001:db8::/32"),
+        (
+            "isIP('10.0.0.256') || isIP('fe80::1%eth0') || isCIDR('10.0.0.0/33') || isCIDR('10.0.0.0/08')",
+            False,
+        ),
+        ("type(ip('::1')) == net.IP && ip('::1').isLoopback()", True),
+        ("'a1b22'.findAll('[0-9]+')", ["1", "22"]),
+    ],
+)
+def test_networks_and_patterns(text: str, expected: Any) -> None:
+    """As Kubernetes' libraries have them."""
+    assert cel.compile(text, cel.Env({})).evaluate({}) == expected
+
+
+def test_a_text_cannot_grow_without_end() -> None:
+    """What replace() puts in can be what it made before."""
+    text = "cel.bind(a, s.replace('', s), cel.bind(b, a.replace('', a), b.size()))"
+    with pytest.raises(EvaluationError) as caught:
+        cel.compile(text, cel.Env({"s": cel.types.STRING})).evaluate({"s": "x" * 3000})
+    assert caught.value.reason == "cost"
+
+
 class Waits(dict[str, Any]):
     """A lazy mapping whose one value is not there yet."""
 
@@ -213,4 +285,4 @@ def test_waiting_is_absorbed_like_an_error_and_wins_over_one(text: str, expected
 def test_what_rules_are_made_of_is_fast(text: str) -> None:
     """A change that sends everyday expressions to the exact tier is noticed."""
     checked = check(parse(text), cel.Env({"object": ANY}))
-    assert fast.compiled(checked) is not None
+    assert fast.compiled(checked)[0] is not None
