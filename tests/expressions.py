@@ -79,6 +79,8 @@ class Generator:
             "list": [self._number() for _ in range(self._chance.randint(0, 3))],
             "words": [self._word() for _ in range(self._chance.randint(0, 3))],
             "none": None,
+            "ts": "2024-03-31T01:30:00.5Z",
+            "span": "90m",
             "m": {"a": self._number(), "b": {"c": self._word()}},
         }
         return {key: value for key, value in full.items() if self._chance.random() < 0.85}
@@ -141,6 +143,19 @@ _LEAVES: dict[str, list[str]] = {
         "o.?m[?'a']",
     ],
     "null": ["null", "o.none"],
+    "time": [
+        "timestamp('2020-02-29T23:59:59.123456789Z')",
+        "timestamp('1969-12-31T22:00:00-05:30')",
+        "timestamp(o.ts)",
+    ],
+    "span": [
+        "duration('1h30m')",
+        "duration('-1.5s')",
+        "duration('100ms')",
+        "duration(o.span)",
+        "duration('0')",
+    ],
+    "net": ["ip('10.1.2.3')", "ip('2001:db8::1')", "cidr('10.0.0.0/8').ip()"],
 }
 _SHAPES: dict[str, list[str]] = {
     "bool": [
@@ -185,6 +200,12 @@ _SHAPES: dict[str, list[str]] = {
         "sets.contains(«list», «list»)",
         "«list».isSorted()",
         "has(o.m.a) && «int» > 0",
+        "«time» < «time»",
+        "«span» >= «span»",
+        "«time» == «time»",
+        "cidr('10.0.0.0/8').containsIP(«net»)",
+        "isIP(«string»)",
+        "«net» == «net»",
     ],
     "int": [
         "«int» + «int»",
@@ -212,6 +233,13 @@ _SHAPES: dict[str, list[str]] = {
         "[«int», «int»].max()",
         "«optional».value()",
         "«string».lastIndexOf('a')",
+        "«time».getHours()",
+        "«time».getDayOfYear('Europe/Berlin')",
+        "«time».getMilliseconds()",
+        "«time».getDayOfWeek('-02:30')",
+        "«span».getMinutes()",
+        "int(«time»)",
+        "«net».family()",
     ],
     "double": [
         "«double» + «double»",
@@ -243,6 +271,11 @@ _SHAPES: dict[str, list[str]] = {
         "o.labels[«string»]",
         "«map».a",
         "«string».split(«string», 2).join('-')",
+        "string(«time»)",
+        "string(«span»)",
+        "string(«net»)",
+        "«string».find('[a-m]+')",
+        "«string».findAll('[a-z]', 2).join('')",
     ],
     "list": [
         "«list» + «list»",
@@ -299,4 +332,7 @@ _SHAPES: dict[str, list[str]] = {
     ],
     "objects": ["«objects».filter(q, has(q.n))", "«objects» + «objects»", "«objects».map(q, q)"],
     "null": ["null", "(«bool» ? «null» : «null»)"],
+    "time": ["«time» + «span»", "«time» - «span»", "timestamp(«int»)", "[«time», «time»].max()"],
+    "span": ["«span» + «span»", "«time» - «time»", "[«span», «span»].sum()"],
+    "net": ["cidr('10.0.0.0/8').masked().ip()", "ip(string(«net»))"],
 }

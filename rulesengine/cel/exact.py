@@ -140,6 +140,8 @@ class Closures:
                 return all(not optional and self.constant(item) for item, optional in items)
             case MapOf(entries=entries):
                 return all(not o and self.constant(k) and self.constant(v) for k, v, o in entries)
+            case Call(function="@in", arguments=(_, ListOf(items=()))):
+                return True
             case Call(function=function, target=None, arguments=(argument,)) if function in CONVERSIONS:
                 return self.constant(argument)
             case _:

@@ -267,10 +267,10 @@ ip.isCanonical(string) -> bool
 .isGlobalUnicast(net.IP) -> bool
 cidr(string) -> net.CIDR
 isCIDR(string) -> bool
-.containsIP(net.CIDR, net.IP) -> bool
 .containsIP(net.CIDR, string) -> bool
-.containsCIDR(net.CIDR, net.CIDR) -> bool
+.containsIP(net.CIDR, net.IP) -> bool
 .containsCIDR(net.CIDR, string) -> bool
+.containsCIDR(net.CIDR, net.CIDR) -> bool
 .masked(net.CIDR) -> net.CIDR
 .isMask(net.CIDR) -> bool
 .prefixLength(net.CIDR) -> int

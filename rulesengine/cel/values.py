@@ -9,8 +9,9 @@ from __future__ import annotations
 import base64
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import Any, Final
 
 from rulesengine.core.errors import EvaluationError
@@ -43,9 +44,13 @@ class UInt:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Timestamp:
-    """Nanoseconds since 1970 in UTC; years 1 to 9999."""
+    """Nanoseconds since 1970 in UTC; years 1 to 9999.
+
+    `zone`: seconds east of UTC that it was written with. Only its text shows them, as in Kubernetes.
+    """
 
     ns: int
+    zone: int = field(default=0, compare=False)
 
     @classmethod
     def of(cls, when: datetime) -> Timestamp:
@@ -59,9 +64,14 @@ class Timestamp:
 
     def __str__(self) -> str:
         fraction = f"{self.ns % SECOND:09d}".rstrip("0")
-        when = self.when
+        try:
+            when = self.when + timedelta(seconds=self.zone)
+        except OverflowError:  # at either end of time
+            return str(Timestamp(self.ns))
         text = when.replace(microsecond=0, tzinfo=None).isoformat()
-        return f"{text}.{fraction}Z" if fraction else f"{text}Z"
+        hours, minutes = divmod(abs(self.zone) // 60, 60)
+        zone = f"{'-' if self.zone < 0 else '+'}{hours:02d}:{minutes:02d}" if self.zone else "Z"
+        return f"{text}.{fraction}{zone}" if fraction else f"{text}{zone}"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -71,9 +81,10 @@ class Duration:
     ns: int
 
     def __str__(self) -> str:
-        sign, ns = ("-", -self.ns) if self.ns < 0 else ("", self.ns)
-        fraction = f"{ns % SECOND:09d}".rstrip("0")
-        return f"{sign}{ns // SECOND}{'.' + fraction if fraction else ''}s"
+        """Seconds as Go shows them: the shortest text that reads back as the same double."""
+        whole, rest = divmod(abs(self.ns), SECOND)
+        text = f"{Decimal(repr(whole + rest / SECOND)):f}".removesuffix(".0")
+        return f"-{text}s" if self.ns < 0 else f"{text}s"
 
 
 class Optional:

@@ -34,9 +34,9 @@ def add(a: Any, b: Any) -> Any:
         if ta is Duration:
             return duration_of(a.ns + b.ns)
     if ta is Timestamp and tb is Duration:
-        return timestamp_of(a.ns + b.ns)
+        return timestamp_of(a.ns + b.ns, a.zone)
     if ta is Duration and tb is Timestamp:
-        return timestamp_of(a.ns + b.ns)
+        return timestamp_of(a.ns + b.ns, b.zone)
     raise no_overload()
 
 
@@ -52,7 +52,7 @@ def subtract(a: Any, b: Any) -> Any:
         if ta in (Duration, Timestamp):
             return duration_of(a.ns - b.ns)
     if ta is Timestamp and tb is Duration:
-        return timestamp_of(a.ns - b.ns)
+        return timestamp_of(a.ns - b.ns, a.zone)
     raise no_overload()
 
 

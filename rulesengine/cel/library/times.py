@@ -26,10 +26,10 @@ _UNITS = {
 _FIRST, _LAST = -62135596800 * SECOND, 253402300800 * SECOND - 1
 
 
-def timestamp_of(ns: int) -> Timestamp:
+def timestamp_of(ns: int, zone: int = 0) -> Timestamp:
     if not _FIRST <= ns <= _LAST:
         raise bad("timestamp overflow", "overflow")
-    return Timestamp(ns)
+    return Timestamp(ns, zone)
 
 
 def duration_of(ns: int) -> Duration:
@@ -53,10 +53,10 @@ def to_timestamp(value: Any) -> Timestamp:
     except ValueError:
         raise bad("the text is no RFC 3339 time") from None
     ns = Timestamp.of(when).ns + int((fraction or "0").ljust(9, "0"))
+    east = 0
     if zone != "Z":
-        offset = (int(zone[1:3]) * 60 + int(zone[4:6])) * 60 * SECOND
-        ns -= offset if zone[0] == "+" else -offset
-    return timestamp_of(ns)
+        east = (int(zone[1:3]) * 60 + int(zone[4:6])) * (60 if zone[0] == "+" else -60)
+    return timestamp_of(ns - east * SECOND, east)
 
 
 @function("duration", "duration")

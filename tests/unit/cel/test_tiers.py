@@ -219,11 +219,15 @@ def test_true_and_one_are_two_keys() -> None:
             "isIP('10.0.0.256') || isIP('fe80::1%eth0') || isCIDR('10.0.0.0/33') || isCIDR('10.0.0.0/08')",
             False,
         ),
+        ("string(timestamp('1969-12-31T22:00:00-05:30') + duration('1s'))", "1969-12-31T22:00:01-05:30"),
+        ("timestamp('2020-01-01T01:00:00+01:00') == timestamp('2020-01-01T00:00:00Z')", True),
+        ("timestamp('2020-01-01T01:00:00+01:00').getHours()", 0),
+        ("string(duration('1h30m') - duration('100ms'))", "5399.9s"),
         ("type(ip('::1')) == net.IP && ip('::1').isLoopback()", True),
         ("'a1b22'.findAll('[0-9]+')", ["1", "22"]),
     ],
 )
-def test_networks_and_patterns(text: str, expected: Any) -> None:
+def test_what_libraries_yield(text: str, expected: Any) -> None:
     """As Kubernetes' libraries have them."""
     assert cel.compile(text, cel.Env({})).evaluate({}) == expected
 
