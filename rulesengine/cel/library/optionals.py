@@ -27,3 +27,10 @@ def value_of(value: Any) -> Any:
     if not want(value, Optional).has:
         raise bad("optional.none() dereference")
     return value.value
+
+
+@function("optional.unwrap", "list")
+@function(".unwrapOpt", "list")
+def unwrap(values: Any) -> list[Any]:
+    """What is there of a list of optionals."""
+    return [each.value for each in want(values, list) if want(each, Optional).has]
