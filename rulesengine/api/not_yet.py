@@ -19,7 +19,6 @@ NOT_YET: Final[dict[tuple[str, ...], frozenset[str]]] = {
     ("spec", "lookups"): frozenset(),
     ("spec", "waitFor"): frozenset(),
     ("spec", "watches"): frozenset(),
-    ("spec", "resync"): frozenset(),
     ("spec", "limits"): frozenset(),
     ("spec", "for", "predicates"): frozenset(),
     (*_ENTRY, "forEach"): frozenset(),
@@ -36,7 +35,6 @@ NOT_YET: Final[dict[tuple[str, ...], frozenset[str]]] = {
 # Names that expressions will know: name → what it belongs to.
 NAMES_NOT_YET: Final[dict[str, str]] = {
     "lookups": "spec.lookups",
-    "now": "the time",
     "event": "spec.for.predicates",
     "target": "patches",
     "self": "readyWhen",

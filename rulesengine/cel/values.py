@@ -9,11 +9,12 @@ from __future__ import annotations
 import base64
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final
 
+from rulesengine.cel.moments import Course, Moments, joined
 from rulesengine.core.errors import EvaluationError
 
 INT_MIN, INT_MAX, UINT_MAX = -(2**63), 2**63 - 1, 2**64 - 1
@@ -42,15 +43,50 @@ class UInt:
         return f"UInt({self.value})"
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Timestamp:
+class _Moving:
+    """Compared by `ns`; where one side moves with time, the moment is noted when the answer turns."""
+
+    __slots__ = ()
+    ns: int
+    course: Course | None
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and self._less(other) == 0
+
+    def __lt__(self, other: Any) -> bool:
+        return self._less(other) < 0
+
+    def __le__(self, other: Any) -> bool:
+        return self._less(other) <= 0
+
+    def __gt__(self, other: Any) -> bool:
+        return self._less(other) > 0
+
+    def __ge__(self, other: Any) -> bool:
+        return self._less(other) >= 0
+
+    def __hash__(self) -> int:
+        return hash(self.ns)
+
+    def _less(self, other: _Moving) -> int:
+        distance = self.ns - other.ns
+        if self.course is not None or other.course is not None:
+            course = joined(self.course, other.course, -1)
+            if course is not None:
+                course.crossing(distance, course.pace)
+        return distance
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Timestamp(_Moving):
     """Nanoseconds since 1970 in UTC; years 1 to 9999.
 
     `zone`: seconds east of UTC that it was written with. Only its text shows them, as in Kubernetes.
     """
 
     ns: int
-    zone: int = field(default=0, compare=False)
+    zone: int = 0
+    course: Course | None = None  # of one that was computed from the present
 
     @classmethod
     def of(cls, when: datetime) -> Timestamp:
@@ -74,17 +110,23 @@ class Timestamp:
         return f"{text}.{fraction}{zone}" if fraction else f"{text}{zone}"
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Duration:
+@dataclass(frozen=True, slots=True, eq=False)
+class Duration(_Moving):
     """Nanoseconds."""
 
     ns: int
+    course: Course | None = None
 
     def __str__(self) -> str:
         """Seconds as Go shows them: the shortest text that reads back as the same double."""
         whole, rest = divmod(abs(self.ns), SECOND)
         text = f"{Decimal(repr(whole + rest / SECOND)):f}".removesuffix(".0")
         return f"-{text}s" if self.ns < 0 else f"{text}s"
+
+
+def present(moments: Moments) -> Timestamp:
+    """The value of `now`: what is answered about it is noted in `moments`."""
+    return Timestamp(moments.ns, 0, moments.course)
 
 
 class Optional:

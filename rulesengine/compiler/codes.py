@@ -36,6 +36,8 @@ CODES: Codes = {
         "Whether a source is meant cannot depend on what is made.",
     ),
     "RE326": ("resources as a whole", "Entries are read by name, so that their order is known."),
+    "RE327": ("now in what is written", "What is written must not move with time; conditions may."),
+    "RE328": ("no schedule", "The interval, schedule or time zone of spec.resync is none."),
     "RE331": ("namespace missing", "A namespaced object of a cluster-scoped source must name its namespace."),
     "RE332": ("namespace on a cluster-scoped kind", "The kind has no namespaces."),
     "RE333": ("out of reach", "A Rule reads and makes namespaced objects of its own namespace only."),

@@ -16,6 +16,7 @@ from rulesengine.compiler.rule import (
     SourceStatus,
     Template,
 )
+from rulesengine.compiler.schedule import Schedule
 from rulesengine.core.findings import Finding, Severity
 from rulesengine.core.kinds import GroupVersionKind, ResourceType
 from rulesengine.schema import Schema
@@ -69,6 +70,8 @@ class Draft:
     closures: dict[str, frozenset[FieldPath]] = field(default_factory=dict)
     source_reads: frozenset[FieldPath] = frozenset()
     reads_namespace: bool = False
+    reads_now: bool = False
+    resync: Schedule | None = None
 
     @property
     def errors(self) -> int:

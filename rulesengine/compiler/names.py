@@ -13,7 +13,7 @@ NAMESPACE = GroupVersionKind("", "v1", "Namespace")
 
 
 def base(draft: Draft, source: GroupVersionKind | None) -> dict[str, cel.Type]:
-    """object, namespaceObject, resources, ready and rule; variables are added as they come."""
+    """object, namespaceObject, resources, ready, rule and now; variables are added as they come."""
     types = cel.types
     kinds = {entry.name: entry.gvk for entry in draft.entries}
     rule = Schema(type="object", properties={"metadata": builtin.object_meta()})
@@ -25,6 +25,7 @@ def base(draft: Draft, source: GroupVersionKind | None) -> dict[str, cel.Type]:
         ),
         "ready": types.map_of(types.STRING, types.BOOL),
         "rule": types.from_schema(rule),
+        "now": types.TIMESTAMP,
     }
 
 

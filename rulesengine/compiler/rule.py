@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Protocol
 
+from rulesengine.compiler.schedule import Schedule
 from rulesengine.core.findings import Finding
 from rulesengine.core.json import Object
 from rulesengine.core.keys import RuleKey
@@ -217,6 +218,7 @@ class CompiledRule:
     metadata: Object  # the value of name `rule`'s metadata
     digest: bytes
     warnings: tuple[Finding, ...] = field(default=())
+    resync: Schedule | None = None
 
     @property
     def target_kinds(self) -> tuple[GroupVersionKind, ...]:

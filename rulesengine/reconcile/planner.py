@@ -7,7 +7,10 @@ and is not wanted. Nothing is removed unless all of it is certain.
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import datetime
+from zlib import crc32
 
+from rulesengine import cel
 from rulesengine.compiler.rule import CompiledRule, OnRuleDeletion
 from rulesengine.core.keys import ObjectKey, Request
 from rulesengine.core.ports import Absent, Live, Snapshot, Unreadable
@@ -26,6 +29,23 @@ Made = dict[ObjectKey, tuple[Live, Claim]]
 
 def plan(rule: CompiledRule, snapshot: Snapshot, request: Request, context: Context) -> Plan:
     """What shall be, for one source of one rule. Raises only what is a defect of the engine."""
+    moments = cel.Moments(context.now)
+    found = _plan(rule, snapshot, request, context, moments)
+    return replace(found, wake_at=_wake(rule, found, moments))
+
+
+def _wake(rule: CompiledRule, found: Plan, moments: cel.Moments) -> datetime | None:
+    """When to look again although nothing happened: an answer turns with time, or it is asked for."""
+    wakes = [moments.soonest]
+    if rule.resync is not None and found.source is not None:
+        spread = crc32(f"{rule.key}/{found.request.namespace}/{found.request.name}".encode())
+        wakes.append(rule.resync.after(moments.when, spread))
+    return min((wake for wake in wakes if wake is not None), default=None)
+
+
+def _plan(
+    rule: CompiledRule, snapshot: Snapshot, request: Request, context: Context, moments: cel.Moments
+) -> Plan:
     if rule.source is None:
         raise ValueError("rules without a source are not compiled")
     gvk = rule.source.gvk
@@ -43,7 +63,7 @@ def plan(rule: CompiledRule, snapshot: Snapshot, request: Request, context: Cont
     reference = SourceRef(gvk, request.namespace, request.name, source.uid)
     if source.deleting:
         return Plan(request, reference, True, waits=(Wait("", "the source's deletion", Reason.TERMINATING),))
-    names = _names(rule, snapshot, source)
+    names = _names(rule, snapshot, source, moments)
     match _matches(rule, snapshot, context, source, names):
         case No():
             return _nothing_wanted(rule, snapshot, request, context, made, (reference, source), None)
@@ -74,7 +94,7 @@ def _made(
     return made
 
 
-def _names(rule: CompiledRule, snapshot: Snapshot, source: Live) -> Names:
+def _names(rule: CompiledRule, snapshot: Snapshot, source: Live, moments: cel.Moments) -> Names:
     whole = () in rule.source_reads
 
     def namespace() -> object:
@@ -90,6 +110,7 @@ def _names(rule: CompiledRule, snapshot: Snapshot, source: Live) -> Names:
             "object": source.object if whole else source.fields,
             "namespaceObject": namespace,
             "rule": lambda: {"metadata": rule.metadata},
+            "now": lambda: cel.present(moments),
         },
     )
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from rulesengine import cel, embedded, runtime
@@ -17,6 +19,7 @@ from rulesengine.testing import Cluster, in_process
 from tests.cluster.case import difference
 
 Object = dict[str, Any]
+UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 SETTINGS = runtime.Settings(status_delay=0.0, status_interval=0.0)
 UPKEEP = ("/events", "rulesengine.dev/", "/status?", "rulesengine-system")
 
@@ -49,6 +52,24 @@ class Counting:
         await self._inner.close()
 
 
+class Clock:
+    """The machine's clock, set to some time, and moved on in jumps."""
+
+    def __init__(self, start: datetime | None) -> None:
+        self._ahead = 0.0
+        self._shift = start - datetime.now(UTC) if start is not None else timedelta()
+
+    def now(self) -> datetime:
+        return datetime.now(UTC) + self._shift + timedelta(seconds=self._ahead)
+
+    def monotonic(self) -> float:
+        return time.monotonic() + self._ahead
+
+    def advance(self, span: str) -> None:
+        """By `2h30m` and the like."""
+        self._ahead += sum(float(n) * UNITS[unit] for n, unit in re.findall(r"([0-9.]+)([smhd])", span))
+
+
 @dataclass
 class Play:
     """One case on one server."""
@@ -56,6 +77,7 @@ class Play:
     server: embedded.Server
     cluster: Cluster
     content: Object
+    clock: Clock
     kinds: set[GroupVersionKind] = field(default_factory=set)
     counting: Counting = field(init=False)
     engine: runtime.Engine | None = None
@@ -90,7 +112,7 @@ class Play:
     # --- the engine ---
 
     async def _start(self) -> None:
-        self.engine = runtime.Engine(Client(self.counting), SETTINGS)
+        self.engine = runtime.Engine(Client(self.counting), SETTINGS, self.clock)
         self.task = asyncio.create_task(self.engine.run())
         await asyncio.wait_for(self.engine.started.wait(), 10)
 
@@ -119,6 +141,12 @@ class Play:
         body = operation[verb]
         if verb == "restart":
             await self._restart()
+            return
+        if verb == "advance":
+            assert self.engine is not None
+            await self._settle()  # what came before belongs to the time before
+            self.clock.advance(body)
+            self.engine.wake()
             return
         gvk, space, name = _about(body)
         match verb:
@@ -195,6 +223,8 @@ def _is_absent(wanted: Object, found: Object | None) -> str:
 @asynccontextmanager
 async def stage(content: Object) -> AsyncIterator[Callable[[], Awaitable[None]]]:
     """A fresh server for one case; what is yielded plays it."""
-    server = embedded.Server()
+    start = content.get("clock")
+    clock = Clock(datetime.fromisoformat(start) if start else None)
+    server = embedded.Server(clock=clock)
     async with in_process(server) as cluster:
-        yield Play(server, cluster, content).play
+        yield Play(server, cluster, content, clock).play

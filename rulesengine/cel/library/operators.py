@@ -8,6 +8,7 @@ from typing import Any
 
 from rulesengine.cel.library.registry import Function, bad, int64, want
 from rulesengine.cel.library.times import duration_of, timestamp_of
+from rulesengine.cel.moments import joined
 from rulesengine.cel.values import (
     INT_MIN,
     Duration,
@@ -32,11 +33,11 @@ def add(a: Any, b: Any) -> Any:
         if ta is UInt:
             return UInt(a.value + b.value)
         if ta is Duration:
-            return duration_of(a.ns + b.ns)
+            return duration_of(a.ns + b.ns, joined(a.course, b.course, 1))
     if ta is Timestamp and tb is Duration:
-        return timestamp_of(a.ns + b.ns, a.zone)
+        return timestamp_of(a.ns + b.ns, a.zone, joined(a.course, b.course, 1))
     if ta is Duration and tb is Timestamp:
-        return timestamp_of(a.ns + b.ns, b.zone)
+        return timestamp_of(a.ns + b.ns, b.zone, joined(a.course, b.course, 1))
     raise no_overload()
 
 
@@ -50,9 +51,9 @@ def subtract(a: Any, b: Any) -> Any:
         if ta is UInt:
             return UInt(a.value - b.value)
         if ta in (Duration, Timestamp):
-            return duration_of(a.ns - b.ns)
+            return duration_of(a.ns - b.ns, joined(a.course, b.course, -1))
     if ta is Timestamp and tb is Duration:
-        return timestamp_of(a.ns - b.ns, a.zone)
+        return timestamp_of(a.ns - b.ns, a.zone, joined(a.course, b.course, -1))
     raise no_overload()
 
 
@@ -104,7 +105,7 @@ def negate(a: Any) -> Any:
     if type(a) is float:
         return -a
     if type(a) is Duration:
-        return duration_of(-a.ns)
+        return duration_of(-a.ns, joined(None, a.course, -1))
     raise no_overload()
 
 

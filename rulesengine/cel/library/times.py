@@ -9,6 +9,7 @@ from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from rulesengine.cel.library.registry import bad, enter, function, want
+from rulesengine.cel.moments import Course
 from rulesengine.cel.values import INT_MAX, INT_MIN, SECOND, Duration, Timestamp
 
 _STAMP = re.compile(r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)")
@@ -26,16 +27,16 @@ _UNITS = {
 _FIRST, _LAST = -62135596800 * SECOND, 253402300800 * SECOND - 1
 
 
-def timestamp_of(ns: int, zone: int = 0) -> Timestamp:
+def timestamp_of(ns: int, zone: int = 0, course: Course | None = None) -> Timestamp:
     if not _FIRST <= ns <= _LAST:
         raise bad("timestamp overflow", "overflow")
-    return Timestamp(ns, zone)
+    return Timestamp(ns, zone, course)
 
 
-def duration_of(ns: int) -> Duration:
+def duration_of(ns: int, course: Course | None = None) -> Duration:
     if not INT_MIN <= ns <= INT_MAX:
         raise bad("duration overflow", "overflow")
-    return Duration(ns)
+    return Duration(ns, course)
 
 
 @function("timestamp", "timestamp")
@@ -95,12 +96,24 @@ def _zone(name: str) -> tzinfo:
 
 
 def _accessor(
-    name: str, of_time: Callable[[datetime], int], of_span: Callable[[int], int] | None = None
+    name: str,
+    of_time: Callable[[datetime], int],
+    turns: Callable[[datetime], datetime] | None,
+    of_span: int = 0,
 ) -> None:
+    """`turns`: from a time of a zone, without the zone, to the next one that answers differently;
+    `of_span`: nanoseconds of the unit that spans are counted in, 0: they are not.
+    """
+
     def get(value: Any, zone: str | None = None) -> int:
-        if type(value) is Duration and of_span is not None and zone is None:
-            return of_span(value.ns)
-        return of_time(_local(want(value, Timestamp), zone))
+        if type(value) is Duration and of_span and zone is None:
+            if value.course is not None and turns is not None:
+                value.course.boundary(value.ns, of_span)
+            return _toward_zero(value.ns, of_span)
+        local = _local(want(value, Timestamp), zone)
+        if value.course is not None and turns is not None:
+            _note(value, local, turns)
+        return of_time(local)
 
     enter(f".{name}", get, "int")
 
@@ -109,13 +122,68 @@ def _toward_zero(ns: int, unit: int) -> int:
     return ns // unit if ns >= 0 else -(-ns // unit)
 
 
-_accessor("getFullYear", lambda t: t.year)
-_accessor("getMonth", lambda t: t.month - 1)
-_accessor("getDate", lambda t: t.day)
-_accessor("getDayOfMonth", lambda t: t.day - 1)
-_accessor("getDayOfWeek", lambda t: t.isoweekday() % 7)
-_accessor("getDayOfYear", lambda t: t.timetuple().tm_yday - 1)
-_accessor("getHours", lambda t: t.hour, lambda ns: _toward_zero(ns, 3600 * SECOND))
-_accessor("getMinutes", lambda t: t.minute, lambda ns: _toward_zero(ns, 60 * SECOND))
-_accessor("getSeconds", lambda t: t.second, lambda ns: _toward_zero(ns, SECOND))
-_accessor("getMilliseconds", lambda t: t.microsecond // 1000, lambda ns: _toward_zero(ns, 10**6))
+def _note(value: Timestamp, local: datetime, turns: Callable[[datetime], datetime]) -> None:
+    """Notes the next boundary of the zone, and the next change of its offset if that is sooner:
+    clocks that are put forward or back change the answer, too.
+    """
+    assert value.course is not None
+    try:
+        wanted = [turns(local.replace(tzinfo=None, fold=0))]
+        wanted += [_shift(local)] if local.utcoffset() != _after(local).utcoffset() else []
+    except OverflowError:  # the end of time
+        return
+    for naive in wanted:
+        for fold in (0, 1):
+            at = naive.replace(tzinfo=local.tzinfo, fold=fold).astimezone(UTC)
+            value.course.crossing(value.ns - Timestamp.of(at).ns, value.course.pace)
+
+
+def _after(local: datetime) -> datetime:
+    """A day later by the clock of the world: offsets change less often than that."""
+    return (local.astimezone(UTC) + timedelta(days=1)).astimezone(local.tzinfo)
+
+
+def _shift(local: datetime) -> datetime:
+    """The minute, within the coming day, from which on the zone has another offset; as its clocks show it."""
+    first, last = local.astimezone(UTC), local.astimezone(UTC) + timedelta(days=1)
+    while last - first > timedelta(seconds=1):
+        middle = first + (last - first) / 2
+        if middle.astimezone(local.tzinfo).utcoffset() == local.utcoffset():
+            first = middle
+        else:
+            last = middle
+    return last.replace(microsecond=0).astimezone(local.tzinfo).replace(tzinfo=None)
+
+
+def _day(t: datetime) -> datetime:
+    return t.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
+
+
+def _month(t: datetime) -> datetime:
+    first = t.replace(day=1, hour=0, minute=0, second=0, microsecond=0)
+    return (first + timedelta(days=32)).replace(day=1)
+
+
+def _year(t: datetime) -> datetime:
+    return datetime(t.year + 1, 1, 1)  # noqa: DTZ001 - the zone is put on it afterwards
+
+
+def _unit(span: timedelta) -> Callable[[datetime], datetime]:
+    def turn(t: datetime) -> datetime:
+        midnight = t.replace(hour=0, minute=0, second=0, microsecond=0)
+        return midnight + ((t - midnight) // span + 1) * span
+
+    return turn
+
+
+_accessor("getFullYear", lambda t: t.year, _year)
+_accessor("getMonth", lambda t: t.month - 1, _month)
+_accessor("getDate", lambda t: t.day, _day)
+_accessor("getDayOfMonth", lambda t: t.day - 1, _day)
+_accessor("getDayOfWeek", lambda t: t.isoweekday() % 7, _day)
+_accessor("getDayOfYear", lambda t: t.timetuple().tm_yday - 1, _day)
+_accessor("getHours", lambda t: t.hour, _unit(timedelta(hours=1)), 3600 * SECOND)
+_accessor("getMinutes", lambda t: t.minute, _unit(timedelta(minutes=1)), 60 * SECOND)
+_accessor("getSeconds", lambda t: t.second, _unit(timedelta(seconds=1)), SECOND)
+# no turns: a thousand looks a second are not what anybody means
+_accessor("getMilliseconds", lambda t: t.microsecond // 1000, None, 10**6)

@@ -1,6 +1,16 @@
 """The passes that make a compiled rule of a model, in order; each reads what earlier ones left."""
 
-from rulesengine.compiler.passes import conditions, finish, order, reads, resources, source, status, variables
+from rulesengine.compiler.passes import (
+    conditions,
+    finish,
+    order,
+    reads,
+    resources,
+    source,
+    status,
+    time,
+    variables,
+)
 
 PASSES = (
     source.run,  # spec.for, the kinds of the entries, the names and their types
@@ -9,6 +19,7 @@ PASSES = (
     resources.run,  # spec.resources: templates, includeWhen, policies
     status.run,  # spec.sourceStatus
     order.run,  # who reads whom: dependencies, cycles, the order of evaluation
+    time.run,  # where now may be read, spec.resync
     reads.run,  # which fields of the source matter
 )
 

@@ -29,8 +29,9 @@ def finish(draft: Draft) -> CompiledRule:
         source_status=draft.source_status,
         source_reads=draft.source_reads,
         reads_namespace=draft.reads_namespace,
-        reads_now=False,
+        reads_now=draft.reads_now,
         metadata=metadata,
         digest=json.digest(model.spec.model_dump(mode="json", by_alias=True)),
         warnings=tuple(draft.findings),
+        resync=draft.resync,
     )

@@ -183,10 +183,10 @@ def test_text_that_reads_like_cel_is_refused_and_host_names_are_not(text, found)
 
 
 def test_a_name_of_a_later_version_says_so():
-    """`now` and `lookups` are no unknown names."""
-    _, (finding,) = problems(data("{a: '${string(now)}'}"))
+    """`event` and `lookups` are no unknown names."""
+    _, (finding,) = problems(data("{a: '${string(event)}'}"))
     assert finding.code == "RE110"
-    assert "now" in finding.message
+    assert "event" in finding.message
 
 
 def test_unknown_kinds_are_not_held_against_a_template():

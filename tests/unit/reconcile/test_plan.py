@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
+from rulesengine import cel
 from rulesengine.compiler.rule import Adopt, Deletion, LabelSelector, OnRuleDeletion, Owner, Source
+from rulesengine.compiler.schedule import Every
 from rulesengine.core.errors import EvaluationError
 from rulesengine.core.keys import Request
 from rulesengine.core.kinds import GroupVersionKind
@@ -17,6 +20,7 @@ from rulesengine.reconcile import ANNOTATION, LABEL, Context, cleanup
 from tests.unit.reconcile.fakes import (
     CONFIG_MAP,
     NAMESPACE,
+    NOW,
     Bench,
     Code,
     config_map,
@@ -425,3 +429,27 @@ def test_a_rule_that_goes_takes_or_leaves_what_it_made(
     context = Context(bench.now, bench.started, bench.ownership)
     (item,) = cleanup(rule, bench.cluster, Request(rule.key, "a", "w"), context).unwanted
     assert item.release is release
+
+
+def test_a_plan_says_when_its_answers_turn(bench: Bench) -> None:
+    """What a condition asks about `now` wakes the work item at that very moment, matched or not."""
+    bench.widget()
+    late = cel.compile("now >= timestamp('2026-01-05T09:00:00Z')", cel.Env({"now": cel.types.TIMESTAMP}))
+    rule = make_rule(entry("child", config_map()), conditions=(late,))
+    outcome = bench.plan(rule)
+    assert (outcome.matched, outcome.wake_at) == (False, NOW + timedelta(hours=1))
+    bench.now = NOW + timedelta(hours=1, seconds=1)
+    outcome = bench.plan(rule)
+    assert (outcome.matched, outcome.wake_at) == (True, None)
+
+
+def test_a_resync_wakes_sources_and_nothing_that_is_gone(bench: Bench) -> None:
+    """Each source once in every interval; a plan about nothing asks for nothing."""
+    bench.widget()
+    rule = replace(make_rule(entry("child", config_map())), resync=Every(3600.0))
+    first = bench.plan(rule).wake_at
+    assert first is not None
+    assert NOW < first <= NOW + timedelta(hours=1)
+    bench.now = first
+    assert bench.plan(rule).wake_at == first + timedelta(hours=1)
+    assert bench.plan(rule, name="unknown").wake_at is None
