@@ -19,7 +19,6 @@ NOT_YET: Final[dict[tuple[str, ...], frozenset[str]]] = {
     ("spec", "lookups"): frozenset(),
     ("spec", "waitFor"): frozenset(),
     ("spec", "watches"): frozenset(),
-    ("spec", "limits"): frozenset(),
     ("spec", "for", "predicates"): frozenset(),
     (*_ENTRY, "forEach"): frozenset(),
     (*_ENTRY, "dependsOn"): frozenset(),

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Protocol
 
+from rulesengine.compiler.limits import Limits
 from rulesengine.compiler.schedule import Schedule
 from rulesengine.core.findings import Finding
 from rulesengine.core.json import Object
@@ -193,6 +194,9 @@ class SourceStatus:
     conditions: tuple[StatusCondition, ...]
 
 
+_LIMITS = Limits()
+
+
 @dataclass(frozen=True, slots=True)
 class CompiledRule:
     """One generation of a rule.
@@ -219,6 +223,7 @@ class CompiledRule:
     digest: bytes
     warnings: tuple[Finding, ...] = field(default=())
     resync: Schedule | None = None
+    limits: Limits = field(default=_LIMITS)
 
     @property
     def target_kinds(self) -> tuple[GroupVersionKind, ...]:

@@ -32,6 +32,7 @@ class Reason(Enum):
     STALE = ("Stale", "The object changed meanwhile; it is looked at again.")
     UNAVAILABLE = ("Unavailable", "The server did not answer or was overloaded.")
     # safety
+    TOO_MANY = ("TooMany", "A work item wants or reads more objects than the rule's limits allow.")
     LOOPING = ("Looping", "The same object is written again and again.")
     CLEANUP_BLOCKED = ("CleanupBlocked", "What the rule made cannot be removed.")
     STATUS_CONTESTED = ("StatusContested", "Somebody else keeps changing the fields of the source's status.")

@@ -128,10 +128,11 @@ class Plan:
     orphans: int = 0  # restored copies that are not wanted: left alone and counted
     protected: int = 0  # objects in system namespaces: left alone and counted
     wake_at: datetime | None = None
+    held: bool = False  # removals wait until it is known, or approved, how many they are in all
 
     @property
     def may_prune(self) -> bool:
-        return not self.waits and not self.unknowns
+        return not self.waits and not self.unknowns and not self.held
 
 
 # --- what became of it (apply/ fills these in) ---

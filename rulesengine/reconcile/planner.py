@@ -170,6 +170,9 @@ def _wanted(
     states = entries.states.values()
     wanted = tuple(state for state in states if isinstance(state, Wanted))
     unknowns = tuple(state for state in states if isinstance(state, Unknown))
+    if len(wanted) > rule.limits.resources:
+        message = f"{len(wanted)} objects are wanted, and limits.maxResources is {rule.limits.resources}"
+        return Plan(request, reference, True, unknowns=(Unknown("", Reason.TOO_MANY, message),))
     status: StatusWanted | None = None
     if rule.source_status is not None:
         found = source_status(rule.source_status, names, reference, source, rule.key.manager, context.now)

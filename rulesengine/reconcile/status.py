@@ -36,14 +36,18 @@ def rejected(message: str) -> Verdict:
     return Verdict("Accepted", status=False, reason="Invalid", message=message)
 
 
-def progress(tally: Tally, mode: Mode, blocked: Verdict | None, *, planned: bool) -> tuple[Verdict, ...]:
-    """Ready, Conflicted and Looping. `blocked` speaks of what keeps the whole rule from working
-    (an unserved kind, a forbidden watch); `planned` is whether every work item was looked at.
+def progress(
+    tally: Tally, mode: Mode, blocked: Verdict | None, deletes: Verdict, *, planned: bool
+) -> tuple[Verdict, ...]:
+    """Ready, Conflicted, Looping and, as given, DeletesHeld. `blocked` speaks of what keeps the
+    whole rule from working (an unserved kind, a forbidden watch); `planned` is whether every work
+    item was looked at.
     """
     return (
         _ready(tally, mode, blocked, planned=planned),
         _named("Conflicted", "Conflict", tally.conflicted(), "in conflict with"),
         _named("Looping", "Looping", tally.looping(), "changed again and again together with"),
+        deletes,
     )
 
 

@@ -103,6 +103,11 @@ def item_of(result: Result, *, dry_run: bool = False) -> Item:
                 pending += _pending(done) if dry_run else []
             case Deleted() | Released():
                 pending += _pending(done) if dry_run else []
+    if plan.held:
+        waits += 1
+        pending += [
+            Pending(u.entry, str(u.live.key), "release" if u.release else "delete") for u in plan.unwanted
+        ]
     if plan.matched is False and not failures and not waits and not pending:
         if not plan.orphans and not plan.protected:
             return UNMATCHED

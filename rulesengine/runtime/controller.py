@@ -21,6 +21,7 @@ from rulesengine.core.keys import Request, RuleKey
 from rulesengine.core.kinds import GroupKind, GroupVersionKind
 from rulesengine.reconcile import Context, Item, Ownership, Tally, Verdict, cleanup, plan
 from rulesengine.reconcile.plan import Plan
+from rulesengine.runtime.gate import WITHIN, Gate
 from rulesengine.runtime.interests import (
     namespace_interest,
     reads_own,
@@ -82,6 +83,8 @@ class Controller:
         self._spaces: NamespaceRoute | None = None
         self._unplanned: set[Request] = set()
         self._filling = False
+        self._gate: Gate | None = None  # where removals are counted before they are carried out
+        self._approved = ""
         self._epoch = 0  # a change of it ends what is still being enqueued
         self._started: datetime = self.around.clock.now()
         self._settling_since = self.around.clock.monotonic()
@@ -131,6 +134,7 @@ class Controller:
 
     def _reset(self) -> None:
         self._stop()
+        self._gate = None
         self.tally = Tally()
         self._settling_since = self.around.clock.monotonic()
 
@@ -149,8 +153,11 @@ class Controller:
 
     def _check(self) -> None:
         if self.state is State.GATHERING and self.view.gathered:
+            assert self.rule is not None
             self.state = State.ACTIVE
             self._started = self.around.clock.now()
+            if self.rule.mode is Mode.ENFORCE:
+                self._gate = Gate(self.rule.limits, self.rule.generation)
             self._fill()
         elif self.state is State.CLEANING and self.view.gathered:
             self._fill()
@@ -259,6 +266,29 @@ class Controller:
         decide = cleanup if self.state is State.CLEANING else plan
         return decide(self.rule, self.view.snapshot, request, context)
 
+    def admit(self, plan: Plan) -> Plan:
+        """What of a plan may be carried out now; see gate.py."""
+        return self._gate.passing(plan) if self._gate is not None else plan
+
+    def approve(self, generation: str) -> None:
+        """Somebody approved the removals of a generation; "" nobody did."""
+        self._approved = generation
+        if self.planned:
+            self._decide()
+
+    def _decide(self) -> None:
+        """Opens the gate for removals, if it may be, once every work item was looked at."""
+        if self._gate is None or self._gate.open:
+            return
+        for request in self._gate.decide(self._approved):
+            self.around.queue.add(request, Priority.LOW)
+        self.around.changed(self.key)
+
+    @property
+    def deletes(self) -> Verdict:
+        """Condition DeletesHeld."""
+        return self._gate.verdict() if self._gate is not None else WITHIN
+
     def leftover(self, request: Request) -> bool:
         """In a clean-up: whether something proven is still there and going."""
         verify = self.around.ownership.verify
@@ -276,6 +306,8 @@ class Controller:
             self._planned()
         elif not finished:
             self._unplanned.add(request)
+        elif self._gate is not None and self._gate.held and self.planned:
+            self._decide()
         if self.tally.changed:
             self.tally.changed = False
             self.around.changed(self.key)
@@ -296,6 +328,7 @@ class Controller:
     def _planned(self) -> None:
         if self.planned:
             self.around.changed(self.key)
+            self._decide()
             if self.state is State.CLEANING:
                 self.around.finished(self.key)
 

@@ -98,7 +98,8 @@ class Passes:
         executor = self._dry if dry else self._executor
         rounds = self._rounds
         while True:
-            result = await executor.execute(controller.plan(request))
+            plan = controller.plan(request)
+            result = await executor.execute(plan if dry else controller.admit(plan))
             if not dry:
                 self._recorder.record(rule, result)
             if controller.rule is not rule or controller.state is not state:

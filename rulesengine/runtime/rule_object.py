@@ -8,6 +8,7 @@ from rulesengine.core import json
 from rulesengine.core.json import Object
 from rulesengine.core.keys import ObjectKey, RuleKey
 from rulesengine.core.kinds import GroupKind, GroupVersionKind
+from rulesengine.runtime.gate import APPROVE
 from rulesengine.runtime.routing import RECONCILE_AT
 
 GROUP, VERSION = "rulesengine.dev", "v1alpha1"
@@ -35,6 +36,11 @@ def is_abandoned(body: Object) -> bool:
     return (body["metadata"].get("annotations") or {}).get(ABANDON) == "true"
 
 
+def approved(body: Object) -> str:
+    """The generation whose removals somebody approved, "" when nobody did."""
+    return str((body["metadata"].get("annotations") or {}).get(APPROVE, ""))
+
+
 def written_kinds(body: Object) -> set[GroupKind]:
     """The kinds that the rule's status lists as written."""
     found = (body.get("status") or {}).get("writtenKinds") or ()
@@ -54,7 +60,7 @@ def identity(body: Object) -> bytes:
     annotations = {
         name: value
         for name, value in (meta.get("annotations") or {}).items()
-        if name not in (RECONCILE_AT, ABANDON)
+        if name not in (RECONCILE_AT, ABANDON, APPROVE)
     }
     return json.digest([meta.get("uid"), body.get("spec"), meta.get("labels"), annotations])
 

@@ -236,6 +236,7 @@ class Rules:
             return
         if controller is None:
             controller = self._meet(key, body)
+        controller.approve(rule_object.approved(body))
         seen = rule_object.identity(body)
         if controller.seen != seen or key in self._anew:
             anew = key in self._anew

@@ -17,9 +17,10 @@ from rulesengine.core import json
 from rulesengine.core.errors import RulesEngineError
 from rulesengine.core.json import Object
 from rulesengine.core.kinds import GroupVersionKind, ResourceType
+from rulesengine.reconcile.context import OWNER_KEY
 from rulesengine.runtime.rule_object import MANAGER
 
-NAME = "rulesengine-owner-key"
+NAME = OWNER_KEY
 FIELD = "key"
 SIZE = 32
 SECRETS = ResourceType(GroupVersionKind("", "v1", "Secret"), "secrets", namespaced=True)

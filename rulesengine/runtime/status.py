@@ -21,6 +21,7 @@ from rulesengine.core.keys import Request, RuleKey
 from rulesengine.core.kinds import GroupKind, ResourceType
 from rulesengine.reconcile import Tally, Verdict, accepted, progress, rejected, rule_status
 from rulesengine.runtime.controller import Controller, State
+from rulesengine.runtime.gate import WITHIN
 from rulesengine.runtime.passes import Again
 from rulesengine.runtime.queue import Queue
 from rulesengine.runtime.rule_object import MANAGER, status_config, written_kinds
@@ -30,7 +31,7 @@ from rulesengine.runtime.workers import Workers
 logger = logging.getLogger(__name__)
 
 WRITERS = 2
-_CONDITIONS = frozenset({"Accepted", "Ready", "Conflicted", "Looping", "CleanupBlocked"})
+_CONDITIONS = frozenset({"Accepted", "Ready", "Conflicted", "Looping", "DeletesHeld", "CleanupBlocked"})
 
 
 class Client(Protocol):
@@ -175,7 +176,7 @@ def wanted(
     generation = body["metadata"].get("generation", 0)
     tally = controller.tally
     if coming is not None:
-        verdicts = [accepted(), *progress(Tally(), coming.mode, None, planned=False)]
+        verdicts = [accepted(), *progress(Tally(), coming.mode, None, WITHIN, planned=False)]
         return _status(coming.generation, verdicts, None, controller.written, before, clock)
     if controller.rejected:
         message = "the present generation is not accepted; see condition Accepted"
@@ -194,7 +195,10 @@ def wanted(
         verdicts = [accepted(), *_deleting(controller)]
         return _status(generation, verdicts, tally, controller.written, before, clock)
     blocked = controller.blocked()
-    verdicts = [accepted(), *progress(tally, rule.mode, blocked, planned=controller.planned)]
+    verdicts = [
+        accepted(),
+        *progress(tally, rule.mode, blocked, controller.deletes, planned=controller.planned),
+    ]
     kept = None if rule.mode is Mode.SUSPENDED else tally
     return _status(rule.generation, verdicts, kept, controller.written, before, clock)
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from rulesengine.compiler.draft import Draft
+from rulesengine.compiler.limits import Limits
 from rulesengine.compiler.rule import CompiledRule, Mode, OnRuleDeletion
 from rulesengine.core import json
 from rulesengine.core.json import Object
@@ -34,4 +37,11 @@ def finish(draft: Draft) -> CompiledRule:
         digest=json.digest(model.spec.model_dump(mode="json", by_alias=True)),
         warnings=tuple(draft.findings),
         resync=draft.resync,
+        limits=_limits(model.spec.limits),
     )
+
+
+def _limits(spec: Any) -> Limits:
+    if spec is None:
+        return Limits()
+    return Limits.of(spec.max_resources, spec.max_lookup_objects, spec.max_deletes)

@@ -69,7 +69,6 @@ def test_mistakes_are_found_at_their_field(rest, expected):
         "  lookups: [{name: a, get: {apiVersion: v1, kind: Secret, name: x}}]",
         "  waitFor: ['true']",
         "  watches: [{apiVersion: v1, kind: Pod, mapTo: '[]'}]",
-        "  limits: {maxDeletes: 50%}",
         "  - {name: a, patch: {merge: {}}}",
         "  - {name: a, delete: {apiVersion: v1, kind: Pod, name: x}}",
         "  - {name: a, forEach: [{name: x, expression: '[]'}], template: {}}",
