@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from rulesengine import ssa
+from rulesengine.compiler.rule import FieldPath
 from rulesengine.core.json import Object
 from rulesengine.core.keys import ObjectKey
 from rulesengine.core.kinds import GroupKind, GroupVersionKind
@@ -33,8 +34,9 @@ class Preview:
     """One change to come. `operation`: create, update, delete, release or withheld.
 
     `before` and `after` are whole objects without what the server keeps for itself; who shows
-    them masks them where `tainted`. `fields` are the paths that differ. `local`: computed here,
-    since the server could not be asked. `reason` and `message` say why something is withheld.
+    them masks them where `tainted`, and the fields `hidden`. `fields` are the paths that differ.
+    `local`: computed here, since the server could not be asked. `reason` and `message` say why
+    something is withheld.
     """
 
     entry: str
@@ -45,6 +47,7 @@ class Preview:
     before: Object | None = None
     after: Object | None = None
     tainted: bool = False
+    hidden: frozenset[FieldPath] = frozenset()
     local: bool = False
     reason: Reason | None = None
     message: str = ""
@@ -71,7 +74,7 @@ def previewed(plan: Plan, done: Done, glances: Glances) -> tuple[Done, Preview |
         return done, withheld
     wanted = next((w for w in plan.wanted if w.key == done.key and w.entry == done.entry), None)
     if wanted is not None:
-        return _wanted(wanted, done, glances, replace(plain, tainted=wanted.tainted))
+        return _wanted(wanted, done, glances, replace(plain, tainted=wanted.tainted, hidden=wanted.hidden))
     if done.entry == source_status.ENTRY and plan.status is not None:
         changes = isinstance(outcome, Updated | Released)
         return _status(plan.status, done, glances, plain) if changes else (done, None)
@@ -108,6 +111,7 @@ def _wanted(wanted: Wanted, done: Done, glances: Glances, plain: Preview) -> tup
 def _removed(plan: Plan, done: Done, glances: Glances, plain: Preview) -> Preview:
     item = next(item for item in plan.unwanted if item.live.key == done.key)
     before = visible(item.live.object())
+    plain = replace(plain, tainted=plain.tainted or item.tainted, hidden=item.hidden)
     if isinstance(done.outcome, Deleted):
         return replace(plain, operation="delete", before=before)
     found = glances.read.get(done.key)
@@ -118,6 +122,7 @@ def _removed(plan: Plan, done: Done, glances: Glances, plain: Preview) -> Previe
 def _status(wanted: StatusWanted, done: Done, glances: Glances, plain: Preview) -> tuple[Done, Preview]:
     """An apply and a merged list of conditions may both be in it; the later answer lacks the first."""
     before = visible(wanted.live.object())
+    plain = replace(plain, tainted=plain.tainted or wanted.tainted)
     after = visible(glances.after.get((done.key, "status")) or wanted.live.object())
     merged = glances.read.get(done.key)
     if merged is not None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from rulesengine.cel.syntax import BINDING, Fold, Index, Literal, Local, Name, Node, Select, children
+from rulesengine.cel.syntax import BINDING, Call, Fold, Index, Literal, Local, Name, Node, Select, children
 
 Path: TypeAlias = tuple[str, ...]
 Slots: TypeAlias = Mapping[int, Path]  # what variables of macros stand for; absent: something computed
@@ -61,21 +61,23 @@ def paths_of_slots(node: Node, known: dict[int, Path] | None = None) -> dict[int
     return found
 
 
-def reads(node: Node) -> Iterator[Path]:
-    """Every path read, the longest known of each chain."""
-    yield from _reads(node, paths_of_slots(node))
+def reads(node: Node, but: frozenset[str] = frozenset()) -> Iterator[Path]:
+    """Every path read, the longest known of each chain; not what only calls of `but` are given."""
+    yield from _reads(node, paths_of_slots(node), but)
 
 
-def _reads(node: Node, slots: Slots) -> Iterator[Path]:
+def _reads(node: Node, slots: Slots, but: frozenset[str]) -> Iterator[Path]:
     path = path_of(node, slots)
     if path is None:
+        if isinstance(node, Call) and node.function in but:
+            return
         for child in children(node):
-            yield from _reads(child, slots)
+            yield from _reads(child, slots, but)
         return
     yield path
     while isinstance(node, Select | Index):
         if isinstance(node, Index):
-            yield from _reads(node.key, slots)
+            yield from _reads(node.key, slots, but)
         node = node.operand
 
 

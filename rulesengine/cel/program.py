@@ -54,6 +54,10 @@ class Program:
             frozenset(name for name, plain in found if not plain),
         )
 
+    def reads_but(self, functions: frozenset[str]) -> frozenset[Path]:
+        """As `reads`, without what only calls of these functions are given."""
+        return frozenset(reads(self.node, functions))
+
     def evaluate(self, names: Mapping[str, Any]) -> Any:
         """The value; raises EvaluationError, and Waiting and Excluded from lazy names."""
         if self._fast is not None:

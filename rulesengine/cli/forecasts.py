@@ -79,6 +79,8 @@ def _shown(preview: Preview, mask: ssa.Mask) -> tuple[Any, Any]:
     before, after = preview.before, preview.after
     if preview.tainted:
         before, after = mask.object(before), mask.object(after)
+    if preview.hidden:
+        before, after = mask.object(before, preview.hidden), mask.object(after, preview.hidden)
     return _legible(before), _legible(after)
 
 

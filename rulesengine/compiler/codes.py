@@ -38,9 +38,14 @@ CODES: Codes = {
     "RE326": ("resources as a whole", "Entries are read by name, so that their order is known."),
     "RE327": ("now in what is written", "What is written must not move with time; conditions may."),
     "RE328": ("no schedule", "The interval, schedule or time zone of spec.resync is none."),
+    "RE329": ("Secret's value as a name", "Names are seen by everybody, and stand in status and logs."),
     "RE331": ("namespace missing", "A namespaced object of a cluster-scoped source must name its namespace."),
     "RE332": ("namespace on a cluster-scoped kind", "The kind has no namespaces."),
     "RE333": ("out of reach", "A Rule reads and makes namespaced objects of its own namespace only."),
     "RE335": ("conditions given twice", "Conditions stand in sourceStatus.conditions or in its value."),
+    "RE336": (
+        "Secret's value in the open",
+        "A value read from a Secret ends up where more people can read it.",
+    ),
     "RE334": ("no status", "The source's kind has no status that could be written."),
 }

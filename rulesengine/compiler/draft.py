@@ -48,6 +48,7 @@ class Entry:
     waits_on: frozenset[str] = frozenset()
     after: frozenset[str] = frozenset()  # evaluated before it where that is possible
     policy: ApplyPolicy = field(default_factory=ApplyPolicy)
+    hidden: frozenset[FieldPath] = frozenset()  # fields with values of Secrets
 
 
 @dataclass(slots=True)
@@ -67,6 +68,7 @@ class Draft:
     ordered: tuple[Resource, ...] = ()
     source_status: SourceStatus | None = None
     status_codes: list[Code] = field(default_factory=list)
+    status_hidden: bool = False
     closures: dict[str, frozenset[FieldPath]] = field(default_factory=dict)
     source_reads: frozenset[FieldPath] = frozenset()
     reads_namespace: bool = False

@@ -164,7 +164,8 @@ class Resource:
     """One entry of `spec.resources` that is a template.
 
     `waits_on` are the entries whose fields it reads (they come first), `gvk` its literal
-    kind. `ready_when` empty: the usual health of the kind.
+    kind. `ready_when` empty: the usual health of the kind. `hidden` are the fields with values
+    that come from Secrets.
     """
 
     name: str
@@ -174,6 +175,7 @@ class Resource:
     ready_when: tuple[Expression, ...] = ()
     waits_on: frozenset[str] = frozenset()
     policy: ApplyPolicy = ApplyPolicy()
+    hidden: frozenset[FieldPath] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +194,7 @@ class SourceStatus:
 
     value: Mapping[str, Template]
     conditions: tuple[StatusCondition, ...]
+    hidden: bool = False  # values in it come from Secrets
 
 
 _LIMITS = Limits()

@@ -203,6 +203,7 @@ class Entries:
             policy=resource.policy,
             manager=self.rule.key.manager,
             tainted=self.source.gvk.group_kind == ("", "Secret") or key.group_kind == ("", "Secret"),
+            hidden=resource.hidden,
             **more,
         )
 

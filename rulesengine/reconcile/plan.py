@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeAlias
 
-from rulesengine.compiler.rule import ApplyPolicy, Propagation
+from rulesengine.compiler.rule import ApplyPolicy, FieldPath, Propagation
 from rulesengine.core.json import Object
 from rulesengine.core.keys import ObjectKey, Request
 from rulesengine.core.kinds import GroupVersionKind
@@ -37,7 +37,8 @@ class Wanted:
     it (proven by its claim) or it is absent; where false, `holder` names whose it is ("" when
     nobody claims it), policy.adopt decides, and `adoption` is the configuration to apply then
     (stamped as adopted, without owner reference) in place of `desired`.
-    `tainted`: values in it came from Secrets; all but metadata is masked wherever shown.
+    `tainted`: values in it came from Secrets; all but metadata is masked wherever shown, and so
+    are the fields `hidden`.
     """
 
     entry: str
@@ -51,6 +52,7 @@ class Wanted:
     holder: str = ""
     adoption: Object | None = None
     tainted: bool = False
+    hidden: frozenset[FieldPath] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,8 @@ class Unwanted:
     release: bool = False
     propagation: Propagation = Propagation.BACKGROUND
     wait_until: datetime | None = None
+    tainted: bool = False
+    hidden: frozenset[FieldPath] = frozenset()
     confirm_gone: SourceRef | None = None
 
 
@@ -83,6 +87,7 @@ class StatusWanted:
     desired: Object | None
     live: Live
     manager: str
+    tainted: bool = False  # values in it came from Secrets
 
 
 @dataclass(frozen=True, slots=True)

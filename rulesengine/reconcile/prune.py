@@ -20,6 +20,7 @@ from rulesengine.reconcile.plan import SourceRef, Unwanted
 
 COLLECTOR_TIME = timedelta(seconds=10)  # the server's garbage collector gets this long, then we collect
 ORPHAN_TIME = timedelta(minutes=5)  # for a source that was never seen: a restore may bring it back
+SECRET = GroupKind("", "Secret")
 KEPT_KINDS = frozenset(
     {
         GroupKind("", "Namespace"),
@@ -85,10 +86,18 @@ def _unwanted(
         live=live,
         manager=rule.key.manager,
         release=release,
+        tainted=entry is None and _reads_secrets(rule),
+        hidden=entry.hidden if entry is not None else frozenset(),
         propagation=entry.policy.propagation if entry is not None else Propagation.BACKGROUND,
         wait_until=wait_until,
         confirm_gone=confirm,
     )
+
+
+def _reads_secrets(rule: CompiledRule) -> bool:
+    """Whether what an entry that is no more has made may hold values of Secrets."""
+    secret = rule.source is not None and rule.source.gvk.group_kind == SECRET
+    return secret or any(entry.hidden for entry in rule.resources)
 
 
 def _patience(

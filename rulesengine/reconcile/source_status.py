@@ -55,7 +55,7 @@ def source_status(
         "metadata": _identity(source),
         "status": value,
     }
-    return Status(StatusWanted(source, desired, live, manager), tuple(unknowns))
+    return Status(StatusWanted(source, desired, live, manager, spec.hidden), tuple(unknowns))
 
 
 def released(source: SourceRef, live: Live, manager: str) -> StatusWanted | None:

@@ -32,6 +32,11 @@ spec:
       kind: ConfigMap
       metadata: {name: "${object.metadata.name}-copy"}
       data: "${object.data}"
+  - name: settings
+    template:
+      apiVersion: v1
+      kind: ConfigMap
+      metadata: {name: settings, annotations: {first: "${object.data.k}"}}
 """
 SECRET = json.dumps(
     {
@@ -129,6 +134,7 @@ def test_values_of_secrets_are_never_shown(tmp_path: Path) -> None:
         assert done.returncode == 1
         assert "s-copy" in done.stdout
         assert "hunter2" not in done.stdout + done.stderr
+        assert "aHVudGVyMg==" not in done.stdout + done.stderr  # in metadata neither
         assert "aHVudGVyMg==" not in done.stdout + done.stderr
 
 

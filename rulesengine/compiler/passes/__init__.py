@@ -8,6 +8,7 @@ from rulesengine.compiler.passes import (
     resources,
     source,
     status,
+    taint,
     time,
     variables,
 )
@@ -18,6 +19,7 @@ PASSES = (
     conditions.run,  # spec.matchConditions
     resources.run,  # spec.resources: templates, includeWhen, policies
     status.run,  # spec.sourceStatus
+    taint.run,  # where values of Secrets go
     order.run,  # who reads whom: dependencies, cycles, the order of evaluation
     time.run,  # where now may be read, spec.resync
     reads.run,  # which fields of the source matter

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from rulesengine.compiler.draft import Draft
@@ -29,7 +30,7 @@ def finish(draft: Draft) -> CompiledRule:
         match_conditions=tuple(condition for condition, _ in draft.conditions),
         variables={name: code.program for name, code in draft.variables.items()},
         resources=draft.ordered,
-        source_status=draft.source_status,
+        source_status=draft.source_status and replace(draft.source_status, hidden=draft.status_hidden),
         source_reads=draft.source_reads,
         reads_namespace=draft.reads_namespace,
         reads_now=draft.reads_now,

@@ -138,4 +138,5 @@ def _resource(entry: Entry) -> Resource:
         include_when=entry.include_when,
         waits_on=entry.waits_on,
         policy=entry.policy,
+        hidden=entry.hidden,
     )
