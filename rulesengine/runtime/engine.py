@@ -19,6 +19,7 @@ from rulesengine.core.clock import Clock, SystemClock
 from rulesengine.core.keys import Request, RuleKey
 from rulesengine.reconcile import Ownership
 from rulesengine.runtime import rule_object
+from rulesengine.runtime.budget import Budget
 from rulesengine.runtime.compiling import Compiling
 from rulesengine.runtime.controller import Around, State
 from rulesengine.runtime.interests import NAMESPACE_KIND
@@ -60,6 +61,7 @@ class Engine:
         self.queue = Queue(clock, backoff=(settings.backoff_first, settings.backoff_longest))
         self.memory = Memory()
         self.waiters = Waiters()
+        self.budget = Budget(clock, settings.rule_requests, settings.rule_burst)
         self.recorder = Recorder(client, clock, settings.events)
         self.rules = Rules(
             Tools(
@@ -102,6 +104,7 @@ class Engine:
             clock,
             rounds=settings.rounds,
             on_namespace_wait=self._watch_namespaces,
+            budget=self.budget,
         )
         self.workers = Workers(self.queue, self._pass, settings.workers)
 
@@ -225,6 +228,7 @@ class Engine:
         self.queue.forget(key)
         self.waiters.forget(key)
         self.recorder.forget(key)
+        self.budget.forget(key)
 
     def _watch_namespaces(self) -> None:
         """From the first time that something waits for a namespace on, to hear when it comes."""

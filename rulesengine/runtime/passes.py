@@ -19,8 +19,9 @@ from rulesengine.core.clock import Clock
 from rulesengine.core.keys import ObjectKey, Request
 from rulesengine.core.reasons import Reason
 from rulesengine.reconcile import Item, item_of
-from rulesengine.reconcile.plan import Failed, Held, Plan, Result
+from rulesengine.reconcile.plan import Failed, Held, Plan, Result, Unchanged
 from rulesengine.reconcile.tally import Failure, ItemState
+from rulesengine.runtime.budget import Budget
 from rulesengine.runtime.controller import Controller, State
 from rulesengine.runtime.routing import NAMESPACE, Waiters
 
@@ -63,6 +64,7 @@ class Passes:
         *,
         rounds: int,
         on_namespace_wait: Callable[[], None],
+        budget: Budget,
     ) -> None:
         self._executor = executor
         self._dry = dry
@@ -71,11 +73,14 @@ class Passes:
         self._clock = clock
         self._rounds = rounds
         self._on_namespace_wait = on_namespace_wait
+        self._budget = budget
         self.count = 0
         self.defects = 0
 
     async def run(self, controller: Controller, request: Request) -> Again:
         """Never raises, but for being cancelled."""
+        if wait := self._budget.owed(request.rule):
+            return Again(wait)
         self.count += 1
         try:
             return await self._run(controller, request)
@@ -100,6 +105,7 @@ class Passes:
         while True:
             plan = controller.plan(request)
             result = await executor.execute(plan if dry else controller.admit(plan))
+            self._budget.charge(request.rule, requests(result))
             if not dry:
                 self._recorder.record(rule, result)
             if controller.rule is not rule or controller.state is not state:
@@ -140,6 +146,21 @@ def when(result: Result, clock: Clock) -> Again:
     if (wake_at := result.plan.wake_at) is not None:
         delays.append(max((wake_at - clock.now()).total_seconds(), 0.0))
     return Again(min(delays, default=None), failed)
+
+
+def requests(result: Result) -> int:
+    """How many requests a pass has caused, about."""
+    free = ("verdict", "structural", "echo")  # known without asking
+    count = 0
+    for done in result.done:
+        match done.outcome:
+            case Held():
+                pass
+            case Unchanged(step):
+                count += step not in free
+            case _:
+                count += 1
+    return count
 
 
 def waits(result: Result) -> tuple[set[ObjectKey], set[ObjectKey]]:

@@ -38,5 +38,10 @@ class Settings:
     # and a second time for the schemas, which the server publishes later than the kind.
     kinds_delay: float = 0.3
     kinds_second_look: float = 3.0
+    # Requests a second that one rule may cause, and how many it may save up while it is quiet. Above
+    # what one API server takes from the engine in any case, so that it only meets rules that run
+    # wild. A rate of 0 bounds nothing.
+    rule_requests: float = 1000.0
+    rule_burst: float = 5000.0
     # Kubernetes Events about what was done; see there. `EventSettings(0, 0)` sends none.
     events: EventSettings = field(default_factory=EventSettings)

@@ -25,6 +25,7 @@ from rulesengine.reconcile.plan import (
     Unchanged,
     Wait,
 )
+from rulesengine.runtime.budget import Budget
 from rulesengine.runtime.passes import Again, Passes, when
 from rulesengine.runtime.routing import Waiters
 from tests.unit.runtime.fakes import (
@@ -88,6 +89,7 @@ class Table:
         self.recorder = FakeRecorder()
         self.waiters = Waiters()
         self.spaces = 0
+        self.budget = Budget(self.bench.clock, rate=1.0, burst=10.0)
         self.passes = Passes(
             self.executor,
             self.dry,
@@ -96,6 +98,7 @@ class Table:
             self.bench.clock,
             rounds=3,
             on_namespace_wait=self._space,
+            budget=self.budget,
         )
 
     def _space(self) -> None:
@@ -271,3 +274,15 @@ async def test_a_clean_up_ends_when_its_objects_are_gone(gone: bool, finished: l
     table.bench.controller.clean(make_rule(mode=Mode.DRY_RUN))
     assert await table.run() == Again()
     assert table.bench.finished == finished
+
+
+async def test_a_rule_beyond_its_budget_is_put_off() -> None:
+    """Its pass is not run, and no worker waits for it."""
+    table = Table(Created())
+    table.bench.use()
+    for _ in range(10):
+        await table.run()
+    ran = table.passes.count
+    again = await table.run()
+    assert (table.passes.count, again.failed) == (ran, False)
+    assert again.after
