@@ -7,6 +7,7 @@ from rulesengine.api.models import API_VERSION, GROUP, VERSION, ClusterRule, Rul
 from rulesengine.api.not_yet import NAMES_NOT_YET, NOT_YET, written
 from rulesengine.api.places import Path
 from rulesengine.api.rules import in_order, rule_from_object, rules_from
+from rulesengine.api.settings import read_settings
 from rulesengine.api.shape import nearest
 from rulesengine.api.structural import crds
 
@@ -32,6 +33,7 @@ __all__ = [
     "markdown",
     "named",
     "nearest",
+    "read_settings",
     "rule_from_object",
     "rules_from",
     "written",

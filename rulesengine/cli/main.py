@@ -16,7 +16,9 @@ from typing import Annotated
 import typer
 
 from rulesengine import __version__
+from rulesengine.cli.flags import with_settings
 from rulesengine.core.errors import FindingsError, RulesEngineError, UsageError
+from rulesengine.core.settings import Value
 
 OK, FINDINGS, USAGE, INTERRUPTED = 0, 1, 2, 130
 
@@ -25,11 +27,6 @@ class Output(StrEnum):
     TEXT = "text"
     JSON = "json"
     YAML = "yaml"
-
-
-class LogFormat(StrEnum):
-    TEXT = "text"
-    JSON = "json"
 
 
 app = typer.Typer(
@@ -76,10 +73,19 @@ def _options(
 
 
 @app.command()
+@with_settings
 def run(
+    settings: dict[str, Value],
     kubeconfig: Kubeconfig = None,
     context: Context = None,
-    namespace: EngineNamespace = "rulesengine-system",
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            help="YAML file with settings, named as the flags below without the dashes in front; "
+            "a flag wins over the file.",
+            show_default=False,
+        ),
+    ] = None,
     embedded: Annotated[
         bool, typer.Option("--embedded", help="Against an API server in this process, for trying.")
     ] = False,
@@ -87,23 +93,11 @@ def run(
         list[str] | None,
         typer.Option("-f", "--file", help="With --embedded: objects and rules to apply first."),
     ] = None,
-    workers: Annotated[int, typer.Option(min=1, max=256, help="Work items looked at side by side.")] = 16,
-    log_format: Annotated[LogFormat, typer.Option(help="How log lines are written.")] = LogFormat.TEXT,
-    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Log every pass.")] = False,
 ) -> None:
     """Run the engine until it is told to stop (SIGTERM or Ctrl-C)."""
     from rulesengine.cli.run import Options, run_engine
 
-    options = Options(
-        kubeconfig=kubeconfig,
-        context=context,
-        namespace=namespace,
-        embedded=embedded,
-        files=tuple(file or ()),
-        workers=workers,
-        json_logs=log_format is LogFormat.JSON,
-        verbose=verbose,
-    )
+    options = Options(kubeconfig, context, config, embedded, tuple(file or ()), settings)
     raise typer.Exit(run_engine(options))
 
 

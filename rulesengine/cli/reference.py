@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from rulesengine import api, cel, compiler
-from rulesengine.apply.answers import TABLE
+from rulesengine.apply import answers
 from rulesengine.core.reasons import Reason
+from rulesengine.core.settings import TABLE, Setting
 
 
 def pages() -> dict[str, str]:
@@ -21,6 +22,7 @@ def pages() -> dict[str, str]:
         "reasons.md": "\n".join(_reasons()) + "\n",
         "answers.md": "\n".join(_answers()) + "\n",
         "functions.md": "\n".join(_functions()) + "\n",
+        "settings.md": "\n".join(_settings()) + "\n",
     }
 
 
@@ -42,7 +44,7 @@ def _answers() -> Iterator[str]:
     yield ""
     yield "| the server says | the engine does |"
     yield "|---|---|"
-    for row in TABLE:
+    for row in answers.TABLE:
         yield f"| {row.says} | {row.then} |"
 
 
@@ -58,6 +60,28 @@ def _functions() -> Iterator[str]:
     yield "|---|---|"
     for name, result in sorted(cel.FUNCTION_RESULTS.items()):
         yield f"| `{name}` | {result} |"
+
+
+def _settings() -> Iterator[str]:
+    yield "# Settings"
+    yield ""
+    yield "Of `rulesengine run`: each is a flag (`--workers 4`) and a line of the file that `--config` names"
+    yield "(`workers: 4`). A flag wins over the file, the file over the default."
+    yield ""
+    yield "| setting | default | what | why this default | bounds |"
+    yield "|---|---|---|---|---|"
+    for row in TABLE:
+        yield f"| `{row.name}` | {row.shown} | {row.what} | {row.why} | {_bounds(row)} |"
+
+
+def _bounds(row: Setting) -> str:
+    if row.choices:
+        return ", ".join(row.choices)
+    if row.type is bool:
+        return "on, off"
+    if row.least is None or row.most is None:
+        return "text"
+    return f"{row.least:g} to {row.most:g}"
 
 
 def main(folder: Path) -> None:

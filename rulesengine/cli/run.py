@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from rulesengine import client, runtime
+from rulesengine import api, client, runtime
+from rulesengine.cli.files import texts
 from rulesengine.core.errors import UsageError
+from rulesengine.core.settings import TABLE, Value
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the command line said; see `run --help`."""
+    """What the command line said; see `run --help`. `given` are the settings among it."""
 
     kubeconfig: Path | None
     context: str | None
-    namespace: str
+    config: Path | None
     embedded: bool
     files: tuple[str, ...]
-    workers: int
-    json_logs: bool
-    verbose: bool
+    given: Mapping[str, Value]
 
 
 def run_engine(options: Options) -> int:
@@ -32,21 +32,37 @@ def run_engine(options: Options) -> int:
         raise UsageError("-f goes with --embedded; in a cluster rules are applied with kubectl apply -f")
     if options.embedded and (options.kubeconfig or options.context):
         raise UsageError("--embedded needs no --kubeconfig and no --context: its server is in this process")
-    runtime.configure(json_lines=options.json_logs, verbose=options.verbose)
-    asyncio.run(_run(options))
+    settings = settled(options.config, options.given)
+    runtime.configure(json_lines=settings.log_format == "json", verbose=settings.verbose)
+    asyncio.run(_run(options, settings))
     return 0
 
 
-async def _run(options: Options) -> None:
-    settings = runtime.Settings(namespace=options.namespace, workers=options.workers)
-    async with _connection(options) as connection:
+def settled(config: Path | None, given: Mapping[str, Value]) -> runtime.Settings:
+    """The settings that hold: a flag's, else the file's, else the default.
+
+    Raises FindingsError, UsageError.
+    """
+    found: dict[str, Value] = {}
+    if config is not None:
+        if config.is_dir():
+            raise UsageError(f"{config}: expected a file with settings, found a folder")
+        ((name, text),) = texts([str(config)])
+        found = api.read_settings(text, name, TABLE)
+    return runtime.Settings(**(found | dict(given)))  # type: ignore[arg-type]  # the table has checked each
+
+
+async def _run(options: Options, settings: runtime.Settings) -> None:
+    async with _connection(options, settings) as connection:
         await runtime.Engine(connection, settings).run(signals=True)
 
 
 @asynccontextmanager
-async def _connection(options: Options) -> AsyncIterator[client.Client]:
+async def _connection(options: Options, settings: runtime.Settings) -> AsyncIterator[client.Client]:
     if not options.embedded:
-        connection = await client.connect(kubeconfig=options.kubeconfig, context=options.context)
+        connection = await client.connect(
+            kubeconfig=options.kubeconfig, context=options.context, connections=settings.connections
+        )
         async with connection:
             yield connection
         return

@@ -1,12 +1,12 @@
 """Rules that come and go, their work items in turn, and the engine that runs it all."""
 
+from rulesengine.core.settings import Settings
 from rulesengine.runtime.controller import Controller, State
 from rulesengine.runtime.engine import Engine
 from rulesengine.runtime.logs import configure
 from rulesengine.runtime.oneshot import RuleForecast, SourceForecast, forecast, stored_rule
 from rulesengine.runtime.queue import Priority, Queue
 from rulesengine.runtime.secret import NoOwnerKey
-from rulesengine.runtime.settings import Settings
 
 __all__ = [
     "Controller",

@@ -12,11 +12,13 @@ import signal
 from collections.abc import Coroutine
 from typing import Any
 
-from rulesengine.apply import Books, DryRun, Executor, Memory, Recorder
+from rulesengine.apply import Books, DryRun, EventSettings, Executor, Memory, Recorder
 from rulesengine.cache import Cache, EventType, Handle, Interest, Phase
+from rulesengine.cache import Settings as CacheSettings
 from rulesengine.client import Client, Discovery, OpenAPI, dry_run
 from rulesengine.core.clock import Clock, SystemClock
 from rulesengine.core.keys import Request, RuleKey
+from rulesengine.core.settings import Settings
 from rulesengine.reconcile import Ownership
 from rulesengine.runtime import rule_object
 from rulesengine.runtime.budget import Budget
@@ -29,7 +31,6 @@ from rulesengine.runtime.queue import Queue
 from rulesengine.runtime.routing import Router, Waiters
 from rulesengine.runtime.rules import Rules, Tools
 from rulesengine.runtime.secret import owner_key
-from rulesengine.runtime.settings import Settings
 from rulesengine.runtime.status import Statuses
 from rulesengine.runtime.workers import Workers
 
@@ -56,13 +57,14 @@ class Engine:
         client, clock, settings = self._client, self._clock, self.settings
         self.discovery = Discovery(client, clock)
         self.schemas = OpenAPI(client, clock)
-        self.cache = Cache(client, self.discovery, clock)
+        self.cache = Cache(client, self.discovery, clock, settings=CacheSettings(grace=settings.watch_grace))
         writer = client.announcing(self.cache.writing)  # so that events of our writes are known as such
         self.queue = Queue(clock, backoff=(settings.backoff_first, settings.backoff_longest))
         self.memory = Memory()
         self.waiters = Waiters()
         self.budget = Budget(clock, settings.rule_requests, settings.rule_burst)
-        self.recorder = Recorder(client, clock, settings.events)
+        events = EventSettings(settings.events_burst, settings.events_interval)
+        self.recorder = Recorder(client, clock, events)
         self.rules = Rules(
             Tools(
                 client=writer,

@@ -23,6 +23,7 @@ from rulesengine.core.findings import Finding
 from rulesengine.core.json import Object
 from rulesengine.core.keys import Request, RuleKey
 from rulesengine.core.kinds import GroupKind, ResourceType
+from rulesengine.core.settings import Settings
 from rulesengine.reconcile import Ownership, Tally, Verdict, item_of
 from rulesengine.reconcile.plan import Plan, Result
 from rulesengine.runtime import rule_object
@@ -32,7 +33,6 @@ from rulesengine.runtime.engine import settled
 from rulesengine.runtime.queue import Queue
 from rulesengine.runtime.routing import NAMESPACE
 from rulesengine.runtime.secret import SIZE, read_key
-from rulesengine.runtime.settings import Settings
 
 PATIENCE = 60.0  # seconds for reading everything the rules are about
 SIDE_BY_SIDE = 8

@@ -19,13 +19,13 @@ from rulesengine.core.clock import Clock
 from rulesengine.core.json import Object
 from rulesengine.core.keys import Request, RuleKey
 from rulesengine.core.kinds import GroupKind, ResourceType
+from rulesengine.core.settings import Settings
 from rulesengine.reconcile import Tally, Verdict, accepted, progress, rejected, rule_status
 from rulesengine.runtime.controller import Controller, State
 from rulesengine.runtime.gate import WITHIN
 from rulesengine.runtime.passes import Again
 from rulesengine.runtime.queue import Queue
 from rulesengine.runtime.rule_object import MANAGER, status_config, written_kinds
-from rulesengine.runtime.settings import Settings
 from rulesengine.runtime.workers import Workers
 
 logger = logging.getLogger(__name__)

@@ -14,11 +14,11 @@ from rulesengine.core.errors import FindingsError
 from rulesengine.core.findings import Finding
 from rulesengine.core.keys import RuleKey
 from rulesengine.core.kinds import GroupVersionKind, ResourceType
+from rulesengine.core.settings import Settings
 from rulesengine.runtime import rule_object
 from rulesengine.runtime.controller import Around
 from rulesengine.runtime.queue import Queue
 from rulesengine.runtime.rules import Rules, Tools
-from rulesengine.runtime.settings import Settings
 from rulesengine.runtime.status import Statuses
 from tests.unit.runtime.fakes import (
     CONFIG_MAP,
