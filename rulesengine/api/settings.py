@@ -85,7 +85,7 @@ def _annotation(row: Setting) -> Any:
     if row.choices:
         return Literal[row.choices]
     if row.type is str:
-        return Annotated[str, Field(min_length=1)]
+        return str
     if row.type is bool:
         return bool
     return Annotated[row.type, Field(ge=row.least, le=row.most)]

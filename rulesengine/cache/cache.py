@@ -191,6 +191,11 @@ class Cache:
         return tuple(self._stores.values())
 
     @property
+    def informers(self) -> tuple[Informer, ...]:
+        """Each watch that is open or being opened."""
+        return tuple(self._informers.values())
+
+    @property
     def watches(self) -> int:
         """How many watches are open or being opened."""
         return len(self._informers)

@@ -36,6 +36,11 @@ class Informer:
     def current(self) -> Status:
         return self._reflector.status
 
+    @property
+    def silent_for(self) -> float:
+        """Seconds since the server was heard of this part; bookmarks come about every minute."""
+        return self._world.clock.monotonic() - self._reflector.heard
+
     def start(self) -> None:
         name = f"watch {self.scope.gvk} {self.scope.namespace}".rstrip()
         self._task = asyncio.create_task(self._reflector.run(), name=name)

@@ -119,6 +119,7 @@ class Reflector:
         self._wake = asyncio.Event()
         self._version = ""  # "" until everything that exists is known
         self._status = Status(Phase.SYNCING, f"{scope.gvk.kind}: not read yet")
+        self.heard = world.clock.monotonic()  # the last sign of life: an event, a bookmark, an answer
 
     @property
     def status(self) -> Status:
@@ -257,6 +258,7 @@ class Reflector:
         count = 0
         async for line in lines:
             event = _event(line)
+            self.heard = self._world.clock.monotonic()
             if event.type == "BOOKMARK":
                 self._version = _bookmark.decode(event.object).metadata.resource_version
             else:
@@ -277,6 +279,7 @@ class Reflector:
         self._synced()
 
     def _synced(self) -> None:
+        self.heard = self._world.clock.monotonic()
         self._patience.reset()
         self._tell(Status(Phase.SYNCED))
 

@@ -42,6 +42,7 @@ class Store:
         self.maker = Maker(gvk)
         self._clock = clock
         self.emit = emit
+        self.bytes = 0  # what its records hold
         self._records: dict[Name, Record] = {}
         self._claims: dict[RuleKey, dict[Name, set[Name]]] = {}
         self._gone: OrderedDict[Name, datetime] = OrderedDict()
@@ -91,6 +92,7 @@ class Store:
             self._remove(name, old, own=own)  # deleted and made anew while we did not look
             old = None
         self._records[name] = new
+        self.bytes += new.size - (old.size if old is not None else 0)
         self._gone.pop(name, None)
         if old is None or old.claim != new.claim:
             if old is not None:
@@ -162,10 +164,12 @@ class Store:
         for name, record in list(self._records.items()):
             if not covered(name[0]):
                 del self._records[name]
+                self.bytes -= record.size
                 self._unclaim(name, record)
 
     def _remove(self, name: Name, old: Record, *, own: bool = False) -> None:
         del self._records[name]
+        self.bytes -= old.size
         self._unclaim(name, old)
         self._gone[name] = self._clock.now()
         self._gone.move_to_end(name)

@@ -54,7 +54,7 @@ def settled(config: Path | None, given: Mapping[str, Value]) -> runtime.Settings
 
 async def _run(options: Options, settings: runtime.Settings) -> None:
     async with _connection(options, settings) as connection:
-        await runtime.Engine(connection, settings).run(signals=True)
+        await runtime.Manager(connection, settings).run(signals=True)
 
 
 @asynccontextmanager

@@ -29,6 +29,7 @@ from rulesengine.client.errors import (
     error_from,
     error_of_event,
 )
+from rulesengine.client.measured import Requests
 from rulesengine.client.openapi import OpenAPI
 from rulesengine.client.retry import Retries
 from rulesengine.client.transport import Response, Streaming, Transport, split_lines
@@ -51,6 +52,7 @@ __all__ = [
     "MethodNotAllowed",
     "NotFound",
     "OpenAPI",
+    "Requests",
     "Response",
     "Retries",
     "ServerError",

@@ -19,6 +19,7 @@ from typing import Self, TypeAlias
 from rulesengine import __version__
 from rulesengine.client import paths
 from rulesengine.client.errors import APIError, BadPath, error_from
+from rulesengine.client.measured import Measured, Requests
 from rulesengine.client.retry import Retries
 from rulesengine.client.transport import Transport
 from rulesengine.core import json
@@ -89,6 +90,12 @@ class Client:
         its way (`Cache.writing`).
         """
         return self._derived(headers=self._extra, dry_run=self._dry_run, announce=announce)
+
+    def measured(self, requests: Requests) -> Client:
+        """A client over the same transport whose requests are counted in `requests`."""
+        client = self._derived(headers=self._extra, dry_run=self._dry_run, announce=self._announce)
+        client._transport = Measured(self._transport, requests)  # noqa: SLF001 - one of our own
+        return client
 
     def _derived(self, *, headers: Mapping[str, str], dry_run: bool, announce: Announce | None) -> Client:
         return Client(

@@ -173,6 +173,21 @@ class Settings:
         "Seconds until a rule may send one more Event.",
         "500 sources that converge cost about ten writes.",
     )
+    metrics_address: str = _setting(
+        "",
+        "Where /metrics is served, for Prometheus: HOST:PORT or :PORT.",
+        "A port that nobody asked for is in the way of a second engine on a laptop. `install` sets :8080.",
+    )
+    health_address: str = _setting(
+        "",
+        "Where /healthz and /readyz are served, for Kubernetes' probes: HOST:PORT or :PORT.",
+        "As for metrics-address. `install` sets :8081.",
+    )
+    debug_address: str = _setting(
+        "",
+        "Where /debug/why?rule=…&object=… is served, on 127.0.0.1 only.",
+        "It names objects to whoever asks, so it is there only when somebody wants it.",
+    )
     log_format: Literal["text", "json"] = _setting(
         "text", "How log lines are written, on standard error.", "People read text; log stores take json."
     )

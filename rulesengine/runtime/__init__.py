@@ -1,9 +1,11 @@
 """Rules that come and go, their work items in turn, and the engine that runs it all."""
 
 from rulesengine.core.settings import Settings
+from rulesengine.runtime import health
 from rulesengine.runtime.controller import Controller, State
 from rulesengine.runtime.engine import Engine
 from rulesengine.runtime.logs import configure
+from rulesengine.runtime.manager import Manager
 from rulesengine.runtime.oneshot import RuleForecast, SourceForecast, forecast, stored_rule
 from rulesengine.runtime.queue import Priority, Queue
 from rulesengine.runtime.secret import NoOwnerKey
@@ -11,6 +13,7 @@ from rulesengine.runtime.secret import NoOwnerKey
 __all__ = [
     "Controller",
     "Engine",
+    "Manager",
     "NoOwnerKey",
     "Priority",
     "Queue",
@@ -20,5 +23,6 @@ __all__ = [
     "State",
     "configure",
     "forecast",
+    "health",
     "stored_rule",
 ]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
+import time
 from collections.abc import Coroutine
 from typing import Any
 
@@ -26,6 +27,7 @@ from rulesengine.runtime.compiling import Compiling
 from rulesengine.runtime.controller import Around, State
 from rulesengine.runtime.interests import NAMESPACE_KIND
 from rulesengine.runtime.kinds import KindWatch
+from rulesengine.runtime.measures import Measures
 from rulesengine.runtime.passes import Again, Passes, where
 from rulesengine.runtime.queue import Queue
 from rulesengine.runtime.routing import Router, Waiters
@@ -54,7 +56,8 @@ class Engine:
         self._assemble()
 
     def _assemble(self) -> None:
-        client, clock, settings = self._client, self._clock, self.settings
+        self.measures = Measures()
+        client, clock, settings = self._client.measured(self.measures.requests), self._clock, self.settings
         self.discovery = Discovery(client, clock)
         self.schemas = OpenAPI(client, clock)
         self.cache = Cache(client, self.discovery, clock, settings=CacheSettings(grace=settings.watch_grace))
@@ -101,7 +104,7 @@ class Engine:
                 writer, Books(self.cache, self.memory), self.discovery, self.schemas, self.memory, clock
             ),
             DryRun(dry_run(client), self.discovery, self.schemas, clock),
-            self.recorder,
+            self.measures.wrap(self.recorder),
             self.waiters,
             clock,
             rounds=settings.rounds,
@@ -139,6 +142,15 @@ class Engine:
         """The clock was moved: what is due by it is looked at."""
         for queue in (self.queue, self.rules, self.statuses):
             queue.wake()
+
+    @property
+    def stopping(self) -> bool:
+        return self._stopping.is_set()
+
+    @property
+    def warm(self) -> bool:
+        """Whether the rules are known and what they need is being followed."""
+        return self.started.is_set()
 
     @property
     def idle(self) -> bool:
@@ -219,7 +231,10 @@ class Engine:
         controller = self.rules.controllers.get(request.rule)
         if controller is None or controller.state not in (State.ACTIVE, State.CLEANING):
             return None
-        return await self.passes.run(controller, request)
+        begun = time.perf_counter()
+        again = await self.passes.run(controller, request)
+        self.measures.passed(request.rule, time.perf_counter() - begun, again)
+        return again
 
     def _wake(self, request: Request) -> None:
         controller = self.rules.controllers.get(request.rule)
@@ -230,6 +245,7 @@ class Engine:
         self.queue.forget(key)
         self.waiters.forget(key)
         self.recorder.forget(key)
+        self.measures.forget(key)
         self.budget.forget(key)
 
     def _watch_namespaces(self) -> None:

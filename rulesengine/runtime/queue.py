@@ -21,6 +21,7 @@ from enum import IntEnum
 
 from rulesengine.core.clock import Clock
 from rulesengine.core.keys import Request, RuleKey
+from rulesengine.core.measure import Histogram
 
 BACKOFF_FIRST = 0.005  # seconds; doubles with every failure of the same item
 BACKOFF_LONGEST = 1000.0
@@ -89,9 +90,10 @@ class Queue:
         self, clock: Clock, *, backoff: tuple[float, float] = (BACKOFF_FIRST, BACKOFF_LONGEST)
     ) -> None:
         self._clock = clock
+        self._monotonic = clock.monotonic  # looked up once: it is asked twice an item
         self._backoff = backoff
         self._levels = (_Level(), _Level())
-        self._ready: dict[Request, Priority] = {}
+        self._ready: dict[Request, tuple[Priority, float]] = {}  # and since when
         self._running: set[Request] = set()
         self._again: dict[Request, Priority] = {}  # added while running
         self._failures: dict[Request, int] = {}
@@ -102,6 +104,9 @@ class Queue:
         self._takers: deque[asyncio.Future[None]] = deque()
         self._passed_over = 0
         self._closed = False
+        self.adds = 0
+        self.retries = 0
+        self.waited = Histogram()
 
     # --- in ---
 
@@ -111,13 +116,14 @@ class Queue:
             before = self._again.get(key, priority)
             self._again[key] = min(before, priority)
             return
-        before_ready = self._ready.get(key)
-        if before_ready is None:
-            self._due.pop(key, None)
+        known = self._ready.get(key)
+        if known is None:
+            if self._due:
+                self._due.pop(key, None)
             self._enter(key, priority)
-        elif priority < before_ready:
-            self._levels[before_ready].discard(key)
-            self._ready[key] = priority
+        elif priority < known[0]:
+            self._levels[known[0]].discard(key)
+            self._ready[key] = (priority, known[1])
             self._levels[priority].add(key)
 
     def add_after(self, key: Request, seconds: float) -> None:
@@ -150,14 +156,15 @@ class Queue:
         added meanwhile it is ready at once.
         """
         self._running.discard(key)
-        again = self._again.pop(key, None)
+        again = self._again.pop(key, None) if self._again else None
         if failed:
+            self.retries += 1
             count = self._failures.get(key, 0)
             self._failures[key] = count + 1
             first, longest = self._backoff
             delay = min(first * 2.0 ** min(count, 60), longest)
             after = delay if after is None else min(after, delay)
-        else:
+        elif self._failures:
             self._failures.pop(key, None)
         if again is not None:
             self._enter(key, again)
@@ -196,6 +203,17 @@ class Queue:
     def delayed(self) -> int:
         return len(self._due)
 
+    def state(self, key: Request) -> tuple[str, float]:
+        """Whether an item is running, ready (for so long), delayed (for so long yet) or idle."""
+        now = self._clock.monotonic()
+        if key in self._running:
+            return "running", 0.0
+        if key in self._ready:
+            return "ready", now - self._ready[key][1]
+        if key in self._due:
+            return "delayed", max(self._due[key] - now, 0.0)
+        return "idle", 0.0
+
     @property
     def due_in(self) -> float | None:
         """Seconds until the next delay is over; None when none is pending."""
@@ -226,8 +244,9 @@ class Queue:
     # --- inside ---
 
     def _enter(self, key: Request, priority: Priority) -> None:
-        self._ready[key] = priority
+        self._ready[key] = (priority, self._monotonic())
         self._levels[priority].add(key)
+        self.adds += 1
         if self._takers:
             self._call_taker()
 
@@ -246,8 +265,9 @@ class Queue:
         else:
             self._passed_over = 0
             key = low.pop()
-        del self._ready[key]
+        _, since = self._ready.pop(key)
         self._running.add(key)
+        self.waited.observe(self._monotonic() - since)
         return key
 
     def _delay(self, key: Request, seconds: float) -> None:

@@ -127,6 +127,10 @@ class Waiters:
     def on(self, key: ObjectKey) -> frozenset[Request]:
         return frozenset(self._by_key.get(key, ()))
 
+    def of(self, request: Request) -> frozenset[ObjectKey]:
+        """What a work item waits for."""
+        return self._by_request.get(request, frozenset())
+
     def forget(self, rule: RuleKey) -> None:
         for request in [request for request in self._by_request if request.rule == rule]:
             self.set(request, ())

@@ -115,6 +115,21 @@ class Rules:
         self._queue.wake()
 
     @property
+    def queue(self) -> Queue:
+        """Rules to be looked at."""
+        return self._queue
+
+    @property
+    def workers(self) -> Workers:
+        """Those who look at them."""
+        return self._workers
+
+    @property
+    def handles(self) -> tuple[Handle, ...]:
+        """The kinds of rules, once they are followed."""
+        return tuple(self._handles.values())
+
+    @property
     def idle(self) -> bool:
         return self._queue.idle
 

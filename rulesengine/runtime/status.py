@@ -87,6 +87,16 @@ class Statuses:
         self._queue.wake()
 
     @property
+    def queue(self) -> Queue:
+        """Rules whose status is to be written."""
+        return self._queue
+
+    @property
+    def workers(self) -> Workers:
+        """Those who write them."""
+        return self._workers
+
+    @property
     def idle(self) -> bool:
         """Nothing is being written; marks may be pending."""
         return self._queue.idle

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from rulesengine.core.keys import Request
+from rulesengine.core.measure import Histogram
 from rulesengine.runtime.queue import Queue
 
 
@@ -31,12 +33,19 @@ class Workers:
         self._count = count
         self._name = name
         self._tasks: set[asyncio.Task[None]] = set()
-        self._busy: set[asyncio.Task[None]] = set()
+        self._busy: dict[asyncio.Task[None], tuple[Request, float]] = {}  # since when
+        self.worked = Histogram()
         self._stopping = False
 
     @property
     def busy(self) -> int:
         return len(self._busy)
+
+    @property
+    def running(self) -> dict[Request, float]:
+        """The items under way, and for how many seconds."""
+        now = time.monotonic()
+        return {request: now - begun for request, begun in list(self._busy.values())}
 
     def start(self) -> None:
         for number in range(self._count):
@@ -47,7 +56,7 @@ class Workers:
     async def stop(self, drain: float) -> bool:
         """No new passes; those under way get so many seconds. Whether all came to their end."""
         self._stopping = True
-        for task in self._tasks - self._busy:
+        for task in self._tasks - self._busy.keys():
             task.cancel()
         if self._busy:
             await asyncio.wait(set(self._busy), timeout=drain)
@@ -63,7 +72,8 @@ class Workers:
         assert task is not None
         while not self._stopping:
             request = await self._queue.take()
-            self._busy.add(task)
+            begun = time.monotonic()
+            self._busy[task] = (request, begun)
             after, failed = None, True
             try:
                 outcome = await self._run(request)
@@ -72,6 +82,7 @@ class Workers:
                 else:
                     after, failed = outcome.after, outcome.failed
             finally:
-                self._busy.discard(task)
+                del self._busy[task]
+                self.worked.observe(time.monotonic() - begun)
                 self._queue.done(request, after=after, failed=failed)
             await asyncio.sleep(0)  # settled items never wait for anything: others want their turn

@@ -55,7 +55,6 @@ def test_an_empty_file_sets_nothing() -> None:
         ("workers: 1000\n", "RE105", 1, "at most 256"),
         ("log-format: xml\n", "RE104", 1, "expected text or json"),
         ("verbose: 1\n", "RE103", 1, "expected true or false"),
-        ("namespace: ''\n", "RE105", 1, "must not be empty"),
         ("drain: .inf\n", "RE009", 1, ""),
         ("drain: 1\ndrain: 2\n", "RE003", 2, ""),
         ("- workers\n", "RE103", 1, "expected settings"),
