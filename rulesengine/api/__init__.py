@@ -1,9 +1,10 @@
 """Rules as users write them: YAML with positions, models, CRDs. The only door to pydantic and yaml."""
 
 from rulesengine.api.codes import CODES, Codes, markdown
-from rulesengine.api.documents import Document, Loaded, load, load_objects, named
+from rulesengine.api.documents import Document, Loaded, load, load_objects, named, objects
 from rulesengine.api.dump import dump
 from rulesengine.api.models import API_VERSION, GROUP, VERSION, ClusterRule, Rule, RuleModel
+from rulesengine.api.nodes import Place
 from rulesengine.api.not_yet import NAMES_NOT_YET, NOT_YET, written
 from rulesengine.api.places import Path
 from rulesengine.api.rules import in_order, rule_from_object, rules_from
@@ -23,6 +24,7 @@ __all__ = [
     "Document",
     "Loaded",
     "Path",
+    "Place",
     "Rule",
     "RuleModel",
     "crds",
@@ -33,6 +35,7 @@ __all__ = [
     "markdown",
     "named",
     "nearest",
+    "objects",
     "read_settings",
     "rule_from_object",
     "rules_from",

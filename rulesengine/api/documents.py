@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rulesengine.api.nodes import ReadError, compose
-from rulesengine.api.places import Path, Places
+from rulesengine.api.places import Extent, Path, Places
 from rulesengine.api.source import Piece, Source, decoded
 from rulesengine.api.values import Values
 from rulesengine.core.errors import FindingsError
@@ -34,6 +34,10 @@ class Document:
     def locate(self, path: Path) -> Span | None:
         """Where a field's value stands."""
         return self.places.value((*self.prefix, *path))
+
+    def extent(self, path: Path) -> Extent | None:
+        """From where to where a field reaches in the file."""
+        return self.places.extent((*self.prefix, *path))
 
     def character(self, path: Path, offset: int, length: int, *, of_key: bool = False) -> Span | None:
         """Where some characters of a text value stand, or of a key."""

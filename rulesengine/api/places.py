@@ -8,7 +8,7 @@ the value's beginning.
 from __future__ import annotations
 
 import re
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from rulesengine.api.nodes import Mapping, Node, Place, Scalar, Sequence
 from rulesengine.api.source import BREAK, Source
@@ -20,6 +20,18 @@ Path: TypeAlias = tuple[str | int, ...]
 _ESCAPE = re.compile(r"\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[^xuU\r\n])")
 _CONTINUED = re.compile(r"\\(?:\r\n|[\n\r])[ \t]*")
 _BLANK = re.compile(r"[ \t]*(?:(?:\r\n|[\n\r])[ \t]*)+")
+
+
+class Extent(NamedTuple):
+    """A field in the text: its key (or itself, in a list), its value, and the collection around it.
+
+    In block style the end of a collection is where the next thing begins.
+    """
+
+    begin: Place
+    start: Place
+    end: Place
+    around: Place
 
 
 class Places:
@@ -61,6 +73,14 @@ class Places:
         start = _moved(node.start, raw, begin)
         end = _moved(node.start, raw, last + 1)
         return self._source.span(start, end)
+
+    def extent(self, path: Path) -> Extent | None:
+        """From where to where a field reaches, for changing the text; None for what an alias brings in."""
+        key, node = self._find(path)
+        around = self._find(path[:-1])[1]
+        if node is None or around is None:
+            return None
+        return Extent(node.start if key is None else key.start, node.start, node.end, around.start)
 
     def _find(self, path: Path) -> tuple[Node | None, Node | None]:
         """The key and the node at `path`; (None, None) where there is none."""

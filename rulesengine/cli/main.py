@@ -29,6 +29,13 @@ class Output(StrEnum):
     YAML = "yaml"
 
 
+class CaseOutput(StrEnum):
+    TEXT = "text"
+    JSON = "json"
+    YAML = "yaml"
+    JUNIT = "junit"
+
+
 app = typer.Typer(
     name="rulesengine",
     no_args_is_help=True,
@@ -160,6 +167,44 @@ def diff(
 
     where = Where(kubeconfig, context, namespace, tuple(state) if state else None)
     raise typer.Exit(diff_files(files, output.value, where))
+
+
+@app.command("test")
+def play_cases(
+    paths: Annotated[
+        list[str],
+        typer.Argument(
+            help="Case files, and folders that have some below them (rules/).", show_default=False
+        ),
+    ],
+    output: Annotated[CaseOutput, typer.Option("-o", "--output", help="How to print.")] = CaseOutput.TEXT,
+    pattern: Annotated[
+        str, typer.Option("-k", help="Only cases with this text in their file's name.", show_default=False)
+    ] = "",
+    update: Annotated[
+        bool, typer.Option("--update", help="Write what came out into the files. Read the difference!")
+    ] = False,
+    context: Context = None,
+    kubeconfig: Kubeconfig = None,
+    whole_cluster: Annotated[
+        bool,
+        typer.Option("--whole-cluster", help="With --context: cases may change anything in it."),
+    ] = False,
+    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Show the log of the engines.")] = False,
+) -> None:
+    """Play cases: rules, a state, steps, and what shall be. Exit 0 all hold, 1 some do not, 2 usage."""
+    from rulesengine.cli.cases import Options, play_paths
+
+    options = Options(
+        pattern=pattern,
+        output=output.value,
+        update=update,
+        kubeconfig=kubeconfig,
+        context=context,
+        whole_cluster=whole_cluster,
+        verbose=verbose,
+    )
+    raise typer.Exit(play_paths(paths, options))
 
 
 @app.command()

@@ -108,6 +108,20 @@ class Client:
             sleep=self._sleep,
         )
 
+    def through(
+        self, wrap: Callable[[Transport], Transport], sleep: Callable[[float], Awaitable[None]] | None = None
+    ) -> Client:
+        """A client over something around this one's transport, as a counter; `sleep` is its own waiting."""
+        return Client(
+            wrap(self._transport),
+            retries=self._retries,
+            timeout=self._timeout,
+            headers=self._extra,
+            dry_run=self._dry_run,
+            announce=self._announce,
+            sleep=sleep or self._sleep,
+        )
+
     def only_trying(self) -> Client:
         """A client over the same transport whose writes are all `dryRun=All`."""
         return self._derived(headers=self._extra, dry_run=True, announce=None)

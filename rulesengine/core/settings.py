@@ -173,6 +173,11 @@ class Settings:
         "Seconds until a rule may send one more Event.",
         "500 sources that converge cost about ten writes.",
     )
+    events_series: float = seconds(
+        360.0,
+        "Seconds in which the same Event again only raises its count.",
+        "As Kubernetes does. 0 sends each of them.",
+    )
     metrics_address: str = _setting(
         "",
         "Where /metrics is served, for Prometheus: HOST:PORT or :PORT.",

@@ -66,7 +66,7 @@ class Engine:
         self.memory = Memory()
         self.waiters = Waiters()
         self.budget = Budget(clock, settings.rule_requests, settings.rule_burst)
-        events = EventSettings(settings.events_burst, settings.events_interval)
+        events = EventSettings(settings.events_burst, settings.events_interval, settings.events_series)
         self.recorder = Recorder(client, clock, events)
         self.rules = Rules(
             Tools(

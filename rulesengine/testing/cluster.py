@@ -44,7 +44,7 @@ class Cluster:
             status = {"apiVersion": body["apiVersion"], "kind": body["kind"], "metadata": identity}
             found = await self._apply(resource, space, name, status | {"status": body["status"]}, "status")
         if gvk.kind == "CustomResourceDefinition":
-            self._discovery = Discovery(self.connection)  # the kind is served from now on
+            self.look_again()  # the kind is served from now on
         return found
 
     async def _apply(
@@ -73,6 +73,10 @@ class Cluster:
         """The names of all objects of a kind, in one namespace or in all of them."""
         found = json.decode_object(await self.connection.list(await self.resource(gvk), space))
         return {item["metadata"]["name"] for item in found["items"]}
+
+    def look_again(self) -> None:
+        """A CRD came, went or changed: what the server serves is asked for anew."""
+        self._discovery = Discovery(self.connection)
 
     async def resource(self, gvk: GroupVersionKind) -> ResourceType:
         found = await self._discovery.resource(gvk)

@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from rulesengine import api
-from tests.cases.player import stage
+from rulesengine.cli.verdicts import as_text
+from rulesengine.testing import embedded_stage, may_be_case, play, read_case
+from tests.cases.not_yet import NOT_YET
 
-Object = dict[str, Any]
-CASES = sorted(Path(__file__).parent.rglob("[A-Z][0-9]*.yaml"))
+HERE = Path(__file__).parent
+CASES = [file for file in sorted(HERE.rglob("*.yaml")) if may_be_case(file.read_bytes(), str(file))]
 
 
-@pytest.mark.parametrize("file", CASES, ids=lambda file: file.stem)
+def cases(files):
+    """One parameter for each; what is listed as not holding yet fails once it does."""
+    for file in files:
+        why = NOT_YET.get(file.stem)
+        marks = [pytest.mark.xfail(reason=f"not yet: {why}", raises=AssertionError)] if why else []
+        yield pytest.param(file, marks=marks, id=file.stem)
+
+
+@pytest.mark.parametrize("file", list(cases(CASES)))
 async def test_every_step_holds(file: Path) -> None:
-    """All steps, and silence after a restart."""
-    (content,) = api.load_objects(file.read_bytes().decode(), str(file), any_shape=True)  # noqa: ASYNC240 - a test
-    content["crds"] = [crd for each in content.get("crds", ()) for crd in loaded(file, each)]
-    async with stage(content) as play:
-        await play()
+    """All steps, and silence afterwards and after a restart."""
+    case = read_case(file.read_bytes(), str(file))  # noqa: ASYNC240 - a test
+    async with embedded_stage(case) as stage:
+        verdict = await play(case, stage)
+    assert verdict.passed, as_text(verdict)
 
 
-def loaded(file: Path, given: Object | str) -> list[Object]:
-    """CRDs that a case names inline or by file."""
-    if isinstance(given, dict):
-        return [given]
-    found: list[Object] = api.load_objects((file.parent / given).read_bytes().decode(), given)
-    return found
+def test_what_is_listed_as_not_holding_yet_is_there() -> None:
+    assert set(NOT_YET) <= {file.stem for file in CASES}
