@@ -53,15 +53,23 @@ def settled(config: Path | None, given: Mapping[str, Value]) -> runtime.Settings
 
 
 async def _run(options: Options, settings: runtime.Settings) -> None:
-    async with _connection(options, settings) as connection:
-        await runtime.Manager(connection, settings).run(signals=True)
+    elector = None
+    if settings.leader_elect and not options.embedded:
+        elector = runtime.Elector(settings, lambda: client.connect(options.kubeconfig, options.context))
+    async with _connection(options, settings, elector) as connection:
+        await runtime.Manager(connection, settings, elector).run(signals=True)
 
 
 @asynccontextmanager
-async def _connection(options: Options, settings: runtime.Settings) -> AsyncIterator[client.Client]:
+async def _connection(
+    options: Options, settings: runtime.Settings, elector: runtime.Elector | None
+) -> AsyncIterator[client.Client]:
     if not options.embedded:
         connection = await client.connect(
-            kubeconfig=options.kubeconfig, context=options.context, connections=settings.connections
+            options.kubeconfig,
+            options.context,
+            connections=settings.connections,
+            fence=elector.seconds_left if elector is not None else None,
         )
         async with connection:
             yield connection

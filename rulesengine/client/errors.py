@@ -123,6 +123,10 @@ class TimedOut(Unreachable):
     """No answer in time."""
 
 
+class NotLeading(Unreachable):
+    """Nothing was sent, since this engine does not hold the lease, or not for long enough."""
+
+
 class BadPath(BadRequest):
     """A namespace or name that would address something else; nothing was sent.
 

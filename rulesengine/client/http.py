@@ -16,7 +16,7 @@ import contextlib
 import io
 import logging
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any, Protocol
@@ -50,10 +50,17 @@ class Entrance(Protocol):
 class HTTPTransport:
     """Made by `open`; must be closed."""
 
-    def __init__(self, entrance: Entrance, access: Access, connections: int = CONNECTIONS) -> None:
+    def __init__(
+        self,
+        entrance: Entrance,
+        access: Access,
+        connections: int = CONNECTIONS,
+        fence: Callable[[], float] | None = None,
+    ) -> None:
         self._entrance = entrance
         self._access = access
         self._connections = connections
+        self._fence = fence
         self._requests, self._watches = self._sessions()
         self._timeouts: dict[float, aiohttp.ClientTimeout] = {}
         self._stamps = self._file_stamps()
@@ -63,8 +70,13 @@ class HTTPTransport:
         self._keeper = asyncio.create_task(self._keep_credentials(), name="client-credentials")
 
     @classmethod
-    async def open(cls, entrance: Entrance, connections: int = CONNECTIONS) -> HTTPTransport:
-        return cls(entrance, await entrance.load(), connections)
+    async def open(
+        cls,
+        entrance: Entrance,
+        connections: int = CONNECTIONS,
+        fence: Callable[[], float] | None = None,
+    ) -> HTTPTransport:
+        return cls(entrance, await entrance.load(), connections, fence)
 
     @property
     def server(self) -> str:
@@ -73,8 +85,12 @@ class HTTPTransport:
     async def request(
         self, method: str, path: str, headers: Mapping[str, str], body: bytes | None, seconds: float
     ) -> Response:
+        if self._fence is not None and method != "GET":
+            seconds = min(seconds, self._fence())
         limits = self._timeouts.get(seconds)
-        if limits is None:
+        if limits is None and self._fence is not None:
+            limits = aiohttp.ClientTimeout(total=seconds, sock_connect=CONNECT_TIMEOUT)
+        elif limits is None:
             limits = aiohttp.ClientTimeout(total=seconds, sock_connect=CONNECT_TIMEOUT)
             self._timeouts[seconds] = limits
         answer = await self._once(method, path, headers, body, limits)
@@ -101,6 +117,7 @@ class HTTPTransport:
                 proxy=access.proxy,
                 server_hostname=access.server_hostname,
                 allow_redirects=False,
+                trace_request_ctx=method,
             ) as answer:
                 return Response(answer.status, answer.headers, await answer.read())
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
@@ -201,6 +218,7 @@ class HTTPTransport:
             read_bufsize=READ_BUFFER,
             # compressing costs both sides more time than it saves on a cluster's network
             skip_auto_headers=("Accept-Encoding",),
+            trace_configs=[_last_look(self._fence)] if self._fence is not None else None,
         )
 
     async def _close_retired(self) -> None:
@@ -213,6 +231,19 @@ class HTTPTransport:
             await self._keeper
         self._retired += [self._requests, self._watches]
         await self._close_retired()
+
+
+def _last_look(fence: Callable[[], float]) -> aiohttp.TraceConfig:
+    """Asks the fence once more when a connection is there: a wait for one may have been long."""
+    trace = aiohttp.TraceConfig()
+
+    async def look(_session: object, context: Any, _about: object) -> None:
+        if context.trace_request_ctx not in (None, "GET"):
+            fence()
+
+    trace.on_connection_reuseconn.append(look)
+    trace.on_connection_create_end.append(look)
+    return trace
 
 
 def _chunked(body: bytes | None) -> bytes | io.BytesIO | None:

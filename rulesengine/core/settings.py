@@ -193,6 +193,33 @@ class Settings:
         "Where /debug/why?rule=…&object=… is served, on 127.0.0.1 only.",
         "It names objects to whoever asks, so it is there only when somebody wants it.",
     )
+    leader_elect: bool = _setting(
+        True,
+        "Be at work only while holding the Lease `rulesengine` of the engine's namespace.",
+        "Two engines that write undo each other's work. Off saves a request every two seconds, for a cluster "
+        "where nobody else can start an engine. With --embedded there is no election.",
+    )
+    leader_elect_lease_duration: float = seconds(
+        15.0,
+        "How long others wait after the last renewal that they saw before they take the Lease.",
+        "As in Kubernetes' own controllers: longer than an API server takes to restart.",
+        least=1.0,
+        most=3600.0,
+    )
+    leader_elect_renew_deadline: float = seconds(
+        10.0,
+        "How long after its last renewal the leader may begin writes; then it stops at once.",
+        "The rest of the lease is for requests under way and for clocks of different speed.",
+        least=0.5,
+        most=3600.0,
+    )
+    leader_elect_retry_period: float = seconds(
+        2.0,
+        "How often the Lease is asked for or renewed.",
+        "Five attempts within the deadline.",
+        least=0.1,
+        most=3600.0,
+    )
     log_format: Literal["text", "json"] = _setting(
         "text", "How log lines are written, on standard error.", "People read text; log stores take json."
     )
@@ -211,7 +238,11 @@ class Settings:
                 raise UsageError(f"{names[0]} must not be above {names[1]}; lower one or raise the other")
 
 
-_ORDERED = (("backoff_first", "backoff_longest"),)
+_ORDERED = (
+    ("backoff_first", "backoff_longest"),
+    ("leader_elect_retry_period", "leader_elect_renew_deadline"),
+    ("leader_elect_renew_deadline", "leader_elect_lease_duration"),
+)
 
 
 def _rows() -> tuple[Setting, ...]:

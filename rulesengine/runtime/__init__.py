@@ -3,6 +3,7 @@
 from rulesengine.core.settings import Settings
 from rulesengine.runtime import health
 from rulesengine.runtime.controller import Controller, State
+from rulesengine.runtime.elector import Elector, LostLease
 from rulesengine.runtime.engine import Engine
 from rulesengine.runtime.logs import configure
 from rulesengine.runtime.manager import Manager
@@ -12,7 +13,9 @@ from rulesengine.runtime.secret import NoOwnerKey
 
 __all__ = [
     "Controller",
+    "Elector",
     "Engine",
+    "LostLease",
     "Manager",
     "NoOwnerKey",
     "Priority",

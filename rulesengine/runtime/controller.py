@@ -23,10 +23,10 @@ from rulesengine.reconcile import Context, Item, Ownership, Tally, Verdict, clea
 from rulesengine.reconcile.plan import Plan
 from rulesengine.runtime.gate import WITHIN, Gate
 from rulesengine.runtime.interests import (
-    namespace_interest,
     reads_own,
     source_interest,
     target_interests,
+    wanted_interests,
 )
 from rulesengine.runtime.queue import Priority, Queue
 from rulesengine.runtime.routing import NamespaceRoute, SourceRoute, claimant
@@ -103,8 +103,7 @@ class Controller:
             self.state = State.IDLE
             self.around.changed(self.key)
             return
-        wanted = target_interests(rule, self.written, self.around.kinds.preferred)
-        wanted += [i for i in (source_interest(rule), namespace_interest(rule)) if i is not None]
+        wanted = wanted_interests(rule, self.written, self.around.kinds.preferred)
         self._begin(State.GATHERING, wanted)
 
     def clean(self, rule: CompiledRule) -> None:

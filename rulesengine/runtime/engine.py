@@ -10,8 +10,8 @@ import asyncio
 import logging
 import signal
 import time
-from collections.abc import Coroutine
-from typing import Any
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, TypeAlias
 
 from rulesengine.apply import Books, DryRun, EventSettings, Executor, Memory, Recorder
 from rulesengine.cache import Cache, EventType, Handle, Interest, Phase
@@ -25,6 +25,7 @@ from rulesengine.runtime import rule_object
 from rulesengine.runtime.budget import Budget
 from rulesengine.runtime.compiling import Compiling
 from rulesengine.runtime.controller import Around, State
+from rulesengine.runtime.elector import LostLease
 from rulesengine.runtime.interests import NAMESPACE_KIND
 from rulesengine.runtime.kinds import KindWatch
 from rulesengine.runtime.measures import Measures
@@ -33,18 +34,31 @@ from rulesengine.runtime.queue import Queue
 from rulesengine.runtime.routing import Router, Waiters
 from rulesengine.runtime.rules import Rules, Tools
 from rulesengine.runtime.secret import owner_key
+from rulesengine.runtime.standby import Standby
 from rulesengine.runtime.status import Statuses
 from rulesengine.runtime.workers import Workers
 
 logger = logging.getLogger(__name__)
 
 SIGNALS = (signal.SIGTERM, signal.SIGINT)
+Lead: TypeAlias = Callable[[Callable[[], None]], Awaitable[None]]
 
 
 class Engine:
-    """One engine for one cluster. The client stays the caller's to close."""
+    """One engine for one cluster. The client stays the caller's to close.
 
-    def __init__(self, client: Client, settings: Settings | None = None, clock: Clock | None = None) -> None:
+    With `lead` it fills its caches, waits until that returns, and writes nothing before; what it
+    is given to call ends the engine at once.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        settings: Settings | None = None,
+        clock: Clock | None = None,
+        lead: Lead | None = None,
+    ) -> None:
+        self._lead = lead
         self.settings = settings or Settings()
         self._client = client
         self._clock = clock or SystemClock()
@@ -53,6 +67,9 @@ class Engine:
         self._cut = asyncio.Event()
         self.started = asyncio.Event()
         self._spaces: Handle | None = None
+        self.warm = False  # whether the rules are known, and what they need was read
+        self.complete = False  # whether all work under way came to its end before the stop
+        self._lost = False
         self._assemble()
 
     def _assemble(self) -> None:
@@ -68,6 +85,7 @@ class Engine:
         self.budget = Budget(clock, settings.rule_requests, settings.rule_burst)
         events = EventSettings(settings.events_burst, settings.events_interval, settings.events_series)
         self.recorder = Recorder(client, clock, events)
+        self.compiling = Compiling(self.discovery, self.schemas)
         self.rules = Rules(
             Tools(
                 client=writer,
@@ -75,7 +93,7 @@ class Engine:
                 resources=self.discovery,
                 clock=clock,
                 queue=self.queue,
-                compiling=Compiling(self.discovery, self.schemas),
+                compiling=self.compiling,
                 spawn=self._spawn,
                 gone=self._rule_gone,
                 retry=self.memory.forget_refusals,
@@ -129,6 +147,8 @@ class Engine:
             if signals:
                 for number in SIGNALS:
                     loop.remove_signal_handler(number)
+        if self._lost:
+            raise LostLease("the lease is held by another engine, or may be; start this one anew to stand by")
 
     def stop(self) -> None:
         """Asks the engine to end; a second time, to do so at once."""
@@ -146,11 +166,6 @@ class Engine:
     @property
     def stopping(self) -> bool:
         return self._stopping.is_set()
-
-    @property
-    def warm(self) -> bool:
-        """Whether the rules are known and what they need is being followed."""
-        return self.started.is_set()
 
     @property
     def idle(self) -> bool:
@@ -175,6 +190,7 @@ class Engine:
         await self.discovery.refresh()
         handles = self.rules.follow()
         self.kinds.follow()
+        standby = await self._wait_for_turn(handles) if self._lead is not None else None
         key = await owner_key(self._client, settings.namespace, lambda: self._have_written(handles))
         await settled(self.cache, handles)
         router = Router(self.waiters, self._wake, self.memory.forget_refusals)
@@ -195,9 +211,30 @@ class Engine:
         self.statuses.start()
         self.workers.start()
         self.rules.start(around, self.statuses)
+        if standby is not None:
+            standby.release()
+        self.warm = True
         self.started.set()
         count = sum(1 for handle in handles for _ in handle.records())
         logger.info("running", extra={"rules": count, "workers": settings.workers})
+
+    async def _wait_for_turn(self, handles: tuple[Handle, ...]) -> Standby:
+        """Until this engine is the one to be at work; follows meanwhile what it will need then."""
+        assert self._lead is not None
+        await settled(self.cache, handles)
+        standby = Standby(self.cache, self.discovery, self.compiling, self.rules.bodies)
+        await standby.fill()
+        self.warm = True
+        following = self._spawn(standby.follow(), "standby")
+        await self._lead(self._lose)
+        following.cancel()
+        return standby
+
+    def _lose(self) -> None:
+        logger.error("the lease is lost: stopping at once")
+        self._lost = True
+        self._stopping.set()
+        self._cut.set()
 
     async def _have_written(self, handles: tuple[Handle, ...]) -> bool:
         await settled(self.cache, handles)
@@ -207,6 +244,7 @@ class Engine:
         """In the reverse order of the start; what is under way may end, as long as it is let."""
         drain = asyncio.create_task(self._drain(), name="drain")
         await _first(drain, asyncio.create_task(self._cut.wait(), name="cut"))
+        self.complete = not drain.cancelled() and drain.result()
         await self.workers.stop(0.0)
         await self.statuses.stop(0.0)
         self.kinds.stop()
@@ -219,11 +257,17 @@ class Engine:
             self.cache.release(self._spaces)
         self.queue.close()
         await self.cache.close()
-        logger.info("stopped", extra={"complete": not self._cut.is_set()})
+        logger.info("stopped", extra={"complete": self.complete})
 
-    async def _drain(self) -> None:
-        if not await self.workers.stop(self.settings.drain):
+    async def _drain(self) -> bool:
+        """Lets what is under way end: looks at rules, passes, then what they say of rules."""
+        end = self._clock.monotonic() + self.settings.drain
+        complete = True
+        for workers in (self.rules.workers, self.workers, self.statuses.workers):
+            complete &= await workers.stop(max(end - self._clock.monotonic(), 0.0))
+        if not complete:
             logger.warning("work was cut off", extra={"drain_seconds": self.settings.drain})
+        return complete
 
     # --- what the parts tell each other ---
 

@@ -46,6 +46,14 @@ def target_interests(
     return [Interest(gvk, "target", namespaces=reach) for gvk in kinds]
 
 
+def wanted_interests(
+    rule: CompiledRule, written: Iterable[GroupKind], version: Callable[[GroupKind], GroupVersionKind | None]
+) -> list[Interest]:
+    """All that a rule needs to be at work."""
+    wanted = target_interests(rule, written, version)
+    return wanted + [i for i in (source_interest(rule), namespace_interest(rule)) if i is not None]
+
+
 def reads_own(rule: CompiledRule) -> bool:
     """Whether an expression of the rule reads what the rule makes: then a write may change the plan."""
     own = ("resources", "ready")

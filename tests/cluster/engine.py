@@ -39,16 +39,19 @@ class Engine:
 
     plane: Plane
     who: str = "engine"
+    arguments: tuple[str, ...] = ("--no-leader-elect",)  # else its renewals would be counted as requests
+    program: tuple[str, ...] = ("-m", "rulesengine.cli.main")
+    config: Path | None = None
     process: subprocess.Popen[bytes] | None = None
     seen: int = 0
     log: Path = field(init=False)
 
     def __post_init__(self) -> None:
-        self.log = self.plane.folder / "engine.log"
+        self.log = self.plane.folder / f"{self.who}.log"
 
     def start(self) -> None:
-        config = self.plane.folder / f"{self.who}.kubeconfig"
-        command = [sys.executable, "-m", "rulesengine.cli.main", "run", "--kubeconfig", str(config)]
+        config = self.config or self.plane.folder / f"{self.who}.kubeconfig"
+        command = [sys.executable, *self.program, "run", "--kubeconfig", str(config), *self.arguments]
         with self.log.open("ab") as out:
             self.process = subprocess.Popen(
                 command, stdout=out, stderr=out, stdin=subprocess.DEVNULL, env={**os.environ}

@@ -25,6 +25,7 @@ from pathlib import Path
 
 SOURCES = Path(__file__).parent / "controlplane"
 VERSION = "1.37.2"
+ENGINES = ("engine", "engine-a", "engine-b", "engine-c", "engine-d")  # whose requests are audited
 CONTROLLERS = "garbage-collector-controller,namespace-controller,persistentvolumeclaim-protection-controller"
 
 
@@ -99,20 +100,21 @@ class Plane:
         """Starts all of it; takes about 5 s. `controllers` "" starts no controller manager."""
         self.folder.mkdir(parents=True, exist_ok=True)
         subprocess.run([self.exe, "keys", self.folder], check=True)
-        tokens = ("admin-token,admin,admin,system:masters", "engine-token,engine,engine,system:masters")
+        masters = ("admin", *ENGINES)
+        tokens = [f"{who}-token,{who},{who},system:masters" for who in masters]
         limited = ("alice-token,alice,alice", "kcm-token,system:kube-controller-manager,kcm")
         (self.folder / "tokens.csv").write_text("\n".join((*tokens, *limited)) + "\n")
         policy = {
             "apiVersion": "audit.k8s.io/v1",
             "kind": "Policy",
             "omitStages": ["RequestReceived"],
-            "rules": [{"level": "Metadata", "users": ["engine"]}, {"level": "None"}],
+            "rules": [{"level": "Metadata", "users": list(ENGINES)}, {"level": "None"}],
         }
         (self.folder / "audit.json").write_text(json.dumps(policy))
         self._run("etcd", str(self.folder / "etcd"), f"http://127.0.0.1:{self.etcd_port}")
         self._wait(f"http://127.0.0.1:{self.etcd_port}/health", 30)
         self.start_server()
-        for who in ("admin", "engine", "alice", "kcm"):
+        for who in (*masters, "alice", "kcm"):
             name = "kubeconfig" if who == "admin" else f"{who}.kubeconfig"
             (self.folder / name).write_text(json.dumps(self._config(f"{who}-token")))
         if controllers:

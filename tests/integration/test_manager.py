@@ -128,7 +128,7 @@ async def test_probes_say_what_holds(cluster: Cluster) -> None:
         assert status == 200
         assert text == "[+]rules ok\n[+]started ok\n[+]shutdown ok\nreadyz check passed\n"
         running.engine.stop()
-        running.engine.started.clear()
+        running.engine.warm = False
         answer = runtime.health.answer(runtime.health.ready(running.engine), verbose=False, what="readyz")
         assert not answer.ok
         assert "[-]shutdown failed: stopping" in answer.text

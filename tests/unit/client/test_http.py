@@ -16,7 +16,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from rulesengine.client import TimedOut, Unreachable, connect, http, split_lines
+from rulesengine.client import NotLeading, TimedOut, Unreachable, connect, http, split_lines
 from rulesengine.client.access import Access
 from rulesengine.client.http import HTTPTransport
 from rulesengine.core.errors import UsageError
@@ -302,3 +302,61 @@ async def test_a_kubeconfig_is_all_it_takes(site: Site, tmp_path: Path) -> None:
     async with await connect(path) as client:
         assert b'"raw": "/version"' in await client.read("/version")
         assert client.server.startswith("http://127.0.0.1:")
+
+
+class Fence:
+    """How long a write may take; None: none may be sent."""
+
+    def __init__(self) -> None:
+        self.left: float | None = 5.0
+        self.asked = asyncio.Event()
+
+    def __call__(self) -> float:
+        self.asked.set()
+        if self.left is None:
+            raise NotLeading("not now", sent=False)
+        return self.left
+
+
+async def test_a_write_beyond_the_fence_is_never_sent(entrance: Entrance) -> None:
+    """Reads are; and so is a write when it may be."""
+    fence = Fence()
+    transport = await HTTPTransport.open(entrance, fence=fence)
+    try:
+        assert (await transport.request("PATCH", "/x", {}, b"{}", 5.0)).status == 200
+        fence.left = None
+        with pytest.raises(NotLeading):
+            await transport.request("PATCH", "/x", {}, b"{}", 5.0)
+        assert (await transport.request("GET", "/x", {}, None, 5.0)).status == 200
+    finally:
+        await transport.close()
+
+
+async def test_the_fence_is_asked_again_when_a_connection_is_there(site: Site, entrance: Entrance) -> None:
+    """The wait for one may have been longer than the lease: the write is not sent then."""
+    fence = Fence()
+    transport = await HTTPTransport.open(entrance, 1, fence)
+    try:
+        first = asyncio.create_task(transport.request("GET", "/slow", {}, None, 5.0))
+        await asyncio.sleep(0)
+        second = asyncio.create_task(transport.request("PATCH", "/x", {}, b"{}", 5.0))
+        await fence.asked.wait()
+        fence.left = None
+        site.held.set()
+        await first
+        with pytest.raises(NotLeading):
+            await second
+    finally:
+        await transport.close()
+
+
+async def test_a_write_ends_with_the_lease(entrance: Entrance) -> None:
+    """An answer that does not come in time is not waited for."""
+    fence = Fence()
+    fence.left = 0.05
+    transport = await HTTPTransport.open(entrance, fence=fence)
+    try:
+        with pytest.raises(TimedOut):
+            await transport.request("PATCH", "/slow", {}, b"{}", 30.0)
+    finally:
+        await transport.close()
