@@ -34,7 +34,7 @@ def check_files(
         findings += problems
     if not models and not findings:
         raise UsageError("no rules in what was given: expected documents of kind ClusterRule or Rule")
-    known = _offline(schema_files)
+    known = offline(schema_files)
     if cluster is not None:
         known = asyncio.run(_from_cluster(models, known, *cluster))
     for model in models:
@@ -47,7 +47,7 @@ def check_files(
     return 1 if any(f.severity is Severity.ERROR for f in findings) else 0
 
 
-def _offline(files: Sequence[str]) -> tuple[Schemas, Resources]:
+def offline(files: Sequence[str]) -> tuple[Schemas, Resources]:
     """Kinds of Kubernetes itself, and of the CRDs in `files`. Other kinds are not known."""
     custom: dict[GroupVersionKind, schema.Schema] = {}
     served: dict[GroupVersionKind, ResourceType] = {}

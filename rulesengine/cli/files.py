@@ -10,6 +10,7 @@ from rulesengine.core.errors import UsageError
 
 SUFFIXES = {".yaml", ".yml", ".json"}
 STDIN = "-"
+CASES = "cases"  # folders of that name below a folder hold what `rulesengine test` plays
 
 
 def texts(names: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -21,6 +22,7 @@ def texts(names: Sequence[str]) -> Iterator[tuple[str, str]]:
         path = Path(name)
         if path.is_dir():
             found = sorted(p for p in path.rglob("*") if p.suffix in SUFFIXES and p.is_file())
+            found = [p for p in found if CASES not in p.relative_to(path).parts[:-1]]
             if not found:
                 raise UsageError(f"{name}: the folder has no file that ends in .yaml, .yml or .json")
             for each in found:

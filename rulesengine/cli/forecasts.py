@@ -12,7 +12,7 @@ from rulesengine.core import json
 from rulesengine.core.errors import InvalidJSON
 from rulesengine.core.json import Object
 from rulesengine.core.keys import Request
-from rulesengine.reconcile import ANNOTATION
+from rulesengine.reconcile import ANNOTATION, item_of
 from rulesengine.reconcile.plan import Held, Unchanged
 from rulesengine.runtime import RuleForecast, SourceForecast
 
@@ -185,3 +185,25 @@ def _preview(preview: Preview, mask: ssa.Mask) -> dict[str, Any]:
     if preview.reason is not None:
         found |= {"reason": preview.reason.word, "message": preview.message}
     return found
+
+
+def source_states(forecast: RuleForecast) -> list[dict[str, str]]:
+    """One line for each source: what state it is in, and the first thing that keeps it from being done."""
+    states: list[dict[str, str]] = []
+    for source in forecast.sources:
+        item = item_of(source.result, dry_run=True)
+        plan = source.result.plan
+        state, message = item.state.value, ""
+        if item.failures:
+            first = item.failures[0]
+            message = f"{first.resource}: {first.reason}: {first.message}".lstrip(": ")
+        elif plan.waits:
+            message = f"{plan.waits[0].entry or 'all of it'} waits for {plan.waits[0].on}"
+        elif source.previews:
+            state = "changes"
+            counts = Counter(preview.operation for preview in source.previews)
+            message = ", ".join(f"{count} to {WORDS[what]}" for what, count in counts.items())
+        states.append(
+            {"source": _name(source.request) or "(the rule itself)", "state": state, "message": message}
+        )
+    return states

@@ -29,6 +29,13 @@ class Output(StrEnum):
     YAML = "yaml"
 
 
+class Drawing(StrEnum):
+    TEXT = "text"
+    MERMAID = "mermaid"
+    DOT = "dot"
+    SVG = "svg"
+
+
 class CaseOutput(StrEnum):
     TEXT = "text"
     JSON = "json"
@@ -57,6 +64,10 @@ Context = Annotated[
 Files = Annotated[
     list[str],
     typer.Argument(help="Rule files, folders of them, or - for standard input.", show_default=False),
+]
+Schemas = Annotated[
+    list[str] | None,
+    typer.Option(help="CRD files or folders: kinds that the rules may name.", show_default=False),
 ]
 Out = Annotated[Output, typer.Option("-o", "--output", help="How to print.")]
 EngineNamespace = Annotated[
@@ -133,9 +144,7 @@ def check(
     cluster: Annotated[
         bool, typer.Option("--cluster", help="Use the cluster's schemas (implied by --context).")
     ] = False,
-    schemas: Annotated[
-        list[str] | None, typer.Option(help="CRD files or folders: kinds that the rules may name.")
-    ] = None,
+    schemas: Schemas = None,
 ) -> None:
     """Find mistakes in rules: syntax, names, types, cycles. Exit 0 ok, 1 findings, 2 usage."""
     from rulesengine.cli.check import check_files
@@ -205,6 +214,93 @@ def play_cases(
         verbose=verbose,
     )
     raise typer.Exit(play_paths(paths, options))
+
+
+@app.command()
+def render(
+    files: Files,
+    objects: Annotated[
+        list[str], typer.Option("--object", help="Files with the objects to render for.", show_default=False)
+    ],
+    state: Annotated[
+        list[str] | None,
+        typer.Option(help="Files with what else is there: CRDs, what lookups find.", show_default=False),
+    ] = None,
+    output: Out = Output.TEXT,
+) -> None:
+    """Print the resources that rules yield for objects in files. Exit 1 if some cannot be known."""
+    from rulesengine.cli.render import render_files
+
+    raise typer.Exit(render_files(files, objects, tuple(state or ()), output.value))
+
+
+@app.command()
+def status(
+    rules: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="clusterrule/NAME, rule/NAMESPACE/NAME or NAME. Default: all.", show_default=False
+        ),
+    ] = None,
+    output: Out = Output.TEXT,
+    every_source: Annotated[
+        bool, typer.Option("--all", help="Each source, too: worked out here, with your own rights.")
+    ] = False,
+    context: Context = None,
+    kubeconfig: Kubeconfig = None,
+    namespace: EngineNamespace = "rulesengine-system",
+) -> None:
+    """Show how far rules are and what keeps them from being ready. Exit 1 if one is not ready."""
+    from rulesengine.cli.status import Options, show_status
+
+    options = Options(
+        names=tuple(rules or ()),
+        output=output.value,
+        every_source=every_source,
+        kubeconfig=kubeconfig,
+        context=context,
+        namespace=namespace,
+    )
+    raise typer.Exit(show_status(options))
+
+
+@app.command()
+def orphans(
+    output: Out = Output.TEXT,
+    adopt: Annotated[
+        bool, typer.Option("--adopt", help="Take the engine's stamp off: they are yours from then on.")
+    ] = False,
+    delete: Annotated[
+        bool, typer.Option("--delete", help="Delete those that are proven to be the engine's.")
+    ] = False,
+    context: Context = None,
+    kubeconfig: Kubeconfig = None,
+    namespace: EngineNamespace = "rulesengine-system",
+) -> None:
+    """List objects whose rule or source is gone, and why they were left."""
+    from rulesengine.cli.orphans import Options, show_orphans
+
+    options = Options(
+        output=output.value,
+        adopt=adopt,
+        delete=delete,
+        kubeconfig=kubeconfig,
+        context=context,
+        namespace=namespace,
+    )
+    raise typer.Exit(show_orphans(options))
+
+
+@app.command()
+def graph(
+    files: Files,
+    output: Annotated[Drawing, typer.Option("-o", "--output", help="How to draw.")] = Drawing.TEXT,
+    schemas: Schemas = None,
+) -> None:
+    """Draw what rules read and write, the order between resources, and loops. Exit 1 on a loop."""
+    from rulesengine.cli.graph import draw
+
+    raise typer.Exit(draw(files, output.value, tuple(schemas or ())))
 
 
 @app.command()

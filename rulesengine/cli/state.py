@@ -22,9 +22,16 @@ _NAMESPACE = GroupVersionKind("", "v1", "Namespace")
 
 
 @asynccontextmanager
-async def holding(files: Sequence[str]) -> AsyncIterator[Client]:
-    """A connection to a server that has the CRDs of rules and the objects in `files`."""
+async def holding(files: Sequence[str], *, any_kind: bool = False) -> AsyncIterator[Client]:
+    """A connection to a server that has the CRDs of rules and the objects in `files`.
+
+    `any_kind`: objects of kinds that nobody defines are taken as they come.
+    """
     async with in_process() as cluster:
+        if any_kind:
+            await _know(
+                cluster, [body for name, text in texts(files) for body in api.load_objects(text, name)]
+            )
         await load(cluster, files)
         yield cluster.connection
 
@@ -48,6 +55,50 @@ async def _apply(cluster: Cluster, body: Object) -> None:
     if isinstance(space, str) and space and await cluster.get(_NAMESPACE, "", space) is None:
         await cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": space}})
     await cluster.apply(body)
+
+
+async def _know(cluster: Cluster, bodies: Sequence[Object]) -> None:
+    """Kinds that nobody defines get a CRD that takes everything, so that their objects can be held."""
+    defined = {
+        (spec.get("group"), spec.get("names", {}).get("kind"))
+        for body in bodies
+        if body.get("kind") == "CustomResourceDefinition" and isinstance(spec := body.get("spec"), dict)
+    }
+    opened: dict[tuple[str, str], dict[str, bool]] = {}
+    for body in bodies:
+        gvk = GroupVersionKind.parse(str(body.get("apiVersion")), str(body.get("kind")))
+        if (gvk.group, gvk.kind) in defined or await cluster.serves(gvk):
+            continue
+        meta = body.get("metadata")
+        inside = isinstance(meta, dict) and bool(meta.get("namespace"))
+        opened.setdefault((gvk.group, gvk.kind), {})[gvk.version] = inside
+    for (group, kind), versions in opened.items():
+        if group:
+            await cluster.apply(_open_crd(group, kind, versions))
+
+
+def _open_crd(group: str, kind: str, versions: dict[str, bool]) -> Object:
+    plural = f"{kind.lower()}s"
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{plural}.{group}"},
+        "spec": {
+            "group": group,
+            "scope": "Namespaced" if any(versions.values()) else "Cluster",
+            "names": {"kind": kind, "plural": plural, "singular": kind.lower(), "listKind": f"{kind}List"},
+            "versions": [
+                {
+                    "name": version,
+                    "served": True,
+                    "storage": number == 0,
+                    "schema": {"openAPIV3Schema": schema},
+                }
+                for number, version in enumerate(versions)
+            ],
+        },
+    }
 
 
 def _rank(body: Object) -> int:

@@ -70,11 +70,21 @@ class Ownership:
 
 def is_restored(live: Live, claim: Claim) -> bool:
     """Whether the object came into being well after its stamp: somebody restored a copy."""
+    return was_restored(live.created, claim)
+
+
+def was_restored(created: str, claim: Claim) -> bool:
+    """The same of a creationTimestamp."""
     try:
-        created = datetime.strptime(live.created, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
+        time = datetime.strptime(created, "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
     except ValueError:
         return False
-    return created - claim.stamped > RESTORED_AFTER
+    return time - claim.stamped > RESTORED_AFTER
+
+
+def read_claim(text: str) -> Claim | None:
+    """What an annotation's text says. It is not proven: good for showing, not for deciding."""
+    return _parse(text)[0]
 
 
 def timestamp(now: datetime) -> str:

@@ -9,7 +9,7 @@ from rulesengine.runtime.logs import configure
 from rulesengine.runtime.manager import Manager
 from rulesengine.runtime.oneshot import RuleForecast, SourceForecast, forecast, stored_rule
 from rulesengine.runtime.queue import Priority, Queue
-from rulesengine.runtime.secret import NoOwnerKey
+from rulesengine.runtime.secret import NoOwnerKey, read_key
 
 __all__ = [
     "Controller",
@@ -27,5 +27,6 @@ __all__ = [
     "configure",
     "forecast",
     "health",
+    "read_key",
     "stored_rule",
 ]

@@ -78,6 +78,9 @@ class Cluster:
         """A CRD came, went or changed: what the server serves is asked for anew."""
         self._discovery = Discovery(self.connection)
 
+    async def serves(self, gvk: GroupVersionKind) -> bool:
+        return await self._discovery.resource(gvk) is not None
+
     async def resource(self, gvk: GroupVersionKind) -> ResourceType:
         found = await self._discovery.resource(gvk)
         if found is None:

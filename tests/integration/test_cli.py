@@ -36,10 +36,22 @@ def run(*arguments: str, home: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_help_names_every_command(tmp_path: Path) -> None:
-    """A newcomer finds the six commands in one place."""
+    """A newcomer finds the commands in one place."""
     done = run("--help", home=tmp_path)
     assert done.returncode == 0
-    for command in ("run", "serve", "check", "diff", "crds", "demo"):
+    for command in (
+        "run",
+        "serve",
+        "check",
+        "diff",
+        "test",
+        "render",
+        "graph",
+        "status",
+        "orphans",
+        "crds",
+        "demo",
+    ):
         assert f"\n  {command} " in done.stdout
 
 
