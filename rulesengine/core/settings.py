@@ -193,6 +193,16 @@ class Settings:
         "Where /debug/why?rule=…&object=… is served, on 127.0.0.1 only.",
         "It names objects to whoever asks, so it is there only when somebody wants it.",
     )
+    webhook_address: str = _setting(
+        "",
+        "Where the admission webhook for rules is served, over TLS: HOST:PORT or :PORT.",
+        "Without it wrong rules are told of in their status only. `install` sets :9443.",
+    )
+    webhook_certificates: str = _setting(
+        "",
+        "Folder with tls.crt and tls.key for the webhook, such as cert-manager's Secret mounted.",
+        "Without it the engine makes its own, keeps them in a Secret and renews them with an overlap.",
+    )
     leader_elect: bool = _setting(
         True,
         "Be at work only while holding the Lease `rulesengine` of the engine's namespace.",

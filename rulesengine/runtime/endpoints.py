@@ -1,4 +1,4 @@
-"""The engine's own HTTP endpoints: /metrics, /healthz, /readyz and /debug/why.
+"""The engine's own HTTP endpoints: /metrics, /healthz, /readyz, /debug/why and the webhook.
 
 One listener for each address that was given, each with only what belongs there. This is one of
 the three doors to aiohttp; see docs/decisions/0060.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import logging
+import ssl
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -18,6 +19,7 @@ from rulesengine.core import json
 from rulesengine.core.errors import UsageError
 from rulesengine.core.settings import Settings
 from rulesengine.runtime import health
+from rulesengine.runtime.admission import BadReview
 from rulesengine.runtime.metrics import Metrics
 from rulesengine.runtime.why import FORM, why
 
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+LARGEST_REVIEW = 8 * 2**20  # an object of at most 1.5 MB, twice, and as somebody may have indented it
+Review: TypeAlias = Callable[[bytes], Awaitable[bytes]]
 Handler: TypeAlias = Callable[[web.Request], Awaitable[web.Response]]
 
 
@@ -65,13 +69,38 @@ class Endpoints:
             )
         app = web.Application()
         app.add_routes([web.get(path, handler) for _, path, handler in routes])
+        await self._serve(app, host, port, names)
+
+    async def review(self, path: str, review: Review, context: ssl.SSLContext) -> None:
+        """Serves the admission webhook, over TLS. Raises UsageError as `start` does."""
+        host, port = parsed(self._settings.webhook_address, "webhook-address")
+        app = web.Application(client_max_size=LARGEST_REVIEW)
+
+        async def answer(request: web.Request) -> web.Response:
+            try:
+                return web.Response(body=await review(await request.read()), content_type="application/json")
+            except BadReview as error:
+                return web.Response(status=400, text=f"{error}\n")
+
+        app.add_routes([web.post(path, answer)])
+        await self._serve(app, host, port, ["webhook"], context)
+
+    async def _serve(
+        self,
+        app: web.Application,
+        host: str,
+        port: int,
+        names: list[str],
+        context: ssl.SSLContext | None = None,
+    ) -> None:
         runner = web.AppRunner(app, access_log=None, shutdown_timeout=1.0)
         self._runners.append(runner)
         await runner.setup()
         try:
-            await web.TCPSite(runner, host or None, port).start()
+            await web.TCPSite(runner, host or None, port, ssl_context=context).start()
         except OSError as error:
-            raise UsageError(f"cannot listen on {address} ({', '.join(names)}): {error.strerror}") from error
+            where = f"{host}:{port} ({', '.join(names)})"
+            raise UsageError(f"cannot listen on {where}: {error.strerror}") from error
         for name in names:
             self.addresses[name] = "{}:{}".format(*runner.addresses[0][:2])
             logger.info("serving", extra={"what": name, "address": self.addresses[name]})
