@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint format crds reference lock clean help conformance
+.PHONY: demo test lint format crds reference deploy lock clean help conformance
 
 help:  ## what there is to make
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -40,6 +40,9 @@ crds: $(VENV)/.installed  ## write crds/ anew from the models
 
 reference: $(VENV)/.installed  ## write docs/reference/ anew from the code
 	$(BIN)/python -m rulesengine.cli.reference docs/reference
+
+deploy: $(VENV)/.installed  ## write deploy/kustomize and deploy/helm anew
+	$(BIN)/rulesengine install --kustomize deploy/kustomize --helm deploy/helm/rulesengine
 
 lock:  ## pin what pyproject.toml asks for, anew
 	rm -rf $(VENV)-lock && $(PYTHON) -m venv $(VENV)-lock

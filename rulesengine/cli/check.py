@@ -36,7 +36,7 @@ def check_files(
         raise UsageError("no rules in what was given: expected documents of kind ClusterRule or Rule")
     known = offline(schema_files)
     if cluster is not None:
-        known = asyncio.run(_from_cluster(models, known, *cluster))
+        known = asyncio.run(cluster_kinds(models, known, *cluster))
     for model in models:
         try:
             rule = compile_rule(model, schemas=known[0], resources=known[1])
@@ -72,7 +72,7 @@ def _resource(gvk: GroupVersionKind, crd: Object) -> ResourceType:
     return ResourceType(gvk, plural, namespaced=spec.get("scope") == "Namespaced", subresources=below)
 
 
-async def _from_cluster(
+async def cluster_kinds(
     models: Sequence[Any], offline: tuple[Schemas, Resources], kubeconfig: Path | None, context: str | None
 ) -> tuple[Schemas, Resources]:
     """The cluster's own kinds and schemas, for the kinds that the rules name."""

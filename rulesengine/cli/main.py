@@ -16,7 +16,9 @@ from typing import Annotated
 import typer
 
 from rulesengine import __version__
+from rulesengine.cli import installing
 from rulesengine.cli.flags import with_settings
+from rulesengine.cli.options import Context, EngineNamespace, Kubeconfig, Schemas
 from rulesengine.core.errors import FindingsError, RulesEngineError, UsageError
 from rulesengine.core.settings import Value
 
@@ -52,27 +54,11 @@ app = typer.Typer(
     "these other objects shall exist.",
 )
 
-Kubeconfig = Annotated[
-    Path | None,
-    typer.Option(
-        help="Kubeconfig file. Default: $KUBECONFIG, in-cluster, ~/.kube/config.", show_default=False
-    ),
-]
-Context = Annotated[
-    str | None, typer.Option(help="Context of the kubeconfig. Default: its current one.", show_default=False)
-]
 Files = Annotated[
     list[str],
     typer.Argument(help="Rule files, folders of them, or - for standard input.", show_default=False),
 ]
-Schemas = Annotated[
-    list[str] | None,
-    typer.Option(help="CRD files or folders: kinds that the rules may name.", show_default=False),
-]
 Out = Annotated[Output, typer.Option("-o", "--output", help="How to print.")]
-EngineNamespace = Annotated[
-    str, typer.Option("--namespace", help="The engine's own namespace; holds its owner key.")
-]
 
 
 def _version(show: bool) -> None:
@@ -317,6 +303,10 @@ def demo() -> None:
     from rulesengine.cli.demo import run_demo
 
     raise typer.Exit(run_demo())
+
+
+app.command()(installing.install)
+app.command()(installing.uninstall)
 
 
 def main() -> None:

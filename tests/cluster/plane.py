@@ -26,7 +26,16 @@ from pathlib import Path
 SOURCES = Path(__file__).parent / "controlplane"
 VERSION = "1.37.2"
 ENGINES = ("engine", "engine-a", "engine-b", "engine-c", "engine-d")  # whose requests are audited
-CONTROLLERS = "garbage-collector-controller,namespace-controller,persistentvolumeclaim-protection-controller"
+SERVICE_ACCOUNT = "system:serviceaccount:rulesengine-system:rulesengine"
+CONTROLLERS = ",".join(
+    f"{name}-controller"
+    for name in (
+        "garbage-collector",
+        "namespace",
+        "persistentvolumeclaim-protection",
+        "clusterrole-aggregation",
+    )
+)
 
 
 def cache_folder() -> Path:
@@ -108,7 +117,7 @@ class Plane:
             "apiVersion": "audit.k8s.io/v1",
             "kind": "Policy",
             "omitStages": ["RequestReceived"],
-            "rules": [{"level": "Metadata", "users": list(ENGINES)}, {"level": "None"}],
+            "rules": [{"level": "Metadata", "users": [*ENGINES, SERVICE_ACCOUNT]}, {"level": "None"}],
         }
         (self.folder / "audit.json").write_text(json.dumps(policy))
         self._run("etcd", str(self.folder / "etcd"), f"http://127.0.0.1:{self.etcd_port}")
