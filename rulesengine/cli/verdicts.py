@@ -28,7 +28,7 @@ def _told(verdict: Verdict) -> list[str]:
         lines += [f"{_where(problem)}{line}" for line in problem.message.splitlines()[:1]]
         lines += [f"  {line}" for line in problem.message.splitlines()[1:]]
         lines += [f"  {line}" for line in coloured_diff(problem.detail).splitlines()]
-    if verdict.step is not None:
+    if verdict.step is not None or verdict.did:
         lines.append("what the engine did in this step:" + ("" if verdict.did else " nothing"))
         lines += [f"  {line}" for line in verdict.did]
     if verdict.why:

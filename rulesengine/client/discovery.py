@@ -117,7 +117,9 @@ class Discovery:
             self._groups.pop(group, None)
             return
         names = [v.version for v in listed.versions]
-        self._groups[group] = dict.fromkeys(names)
+        before = self._groups.get(group, {})
+        # what was heard holds until it is heard anew: meanwhile others ask what is known
+        self._groups[group] = {name: before.get(name) for name in names}
         for name in names:
             await self._look(group, name)
 

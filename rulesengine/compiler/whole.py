@@ -37,6 +37,10 @@ def check(draft: Draft, node: Node, path: Path) -> None:
         draft.find("RE310", f"expected a mapping, found {named(metadata.value)}", metadata.path)
     elif isinstance(metadata, Constant | Fields):
         _metadata(draft, metadata)
+    if child(node, "aggregationRule") is not None and child(node, "rules") is not None:
+        # another controller fills them in: whoever says `rules: []` takes everybody's rights away
+        message = "the rules of an aggregated ClusterRole are its controller's to set"
+        draft.find("RE307", message, (*path, "rules"), "remove it", of_key=True)
 
 
 def _literal(draft: Draft, node: Node | None, name: str, path: Path) -> None:

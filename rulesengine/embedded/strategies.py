@@ -156,6 +156,12 @@ _IMMUTABLE: dict[tuple[str, str], tuple[str, ...]] = {
     ("apps", "Deployment"): ("spec.selector",),
     ("apps", "ReplicaSet"): ("spec.selector",),
     ("apps", "DaemonSet"): ("spec.selector",),
+    ("apps", "StatefulSet"): (
+        "spec.selector",
+        "spec.serviceName",
+        "spec.podManagementPolicy",
+        "spec.volumeClaimTemplates",
+    ),
     ("batch", "Job"): ("spec.selector", "spec.template", "spec.completionMode"),
     ("", "Secret"): ("type",),
     ("storage.k8s.io", "StorageClass"): ("provisioner", "parameters", "reclaimPolicy", "volumeBindingMode"),
@@ -218,14 +224,19 @@ def _service_ports(spec: Object) -> list[Cause]:
     if not ports:
         return [] if headless else [errors.required("spec.ports")]
     found = []
+    names: set[str] = set()
     for index, port in enumerate(ports):
-        if len(ports) > 1 and not port.get("name"):
+        name = port.get("name")
+        if len(ports) > 1 and not name:
             found.append(errors.required(f"spec.ports[{index}].name"))
-        for name in ("port", "targetPort"):
-            number = port.get(name, 0 if name == "port" else 1)
+        elif name in names:
+            found.append(errors.duplicate(f"spec.ports[{index}].name", name))
+        names.add(str(name))
+        for field in ("port", "targetPort"):
+            number = port.get(field, 0 if field == "port" else 1)
             if isinstance(number, int) and not 0 < number < 65536:
                 text = "must be between 1 and 65535, inclusive"
-                found.append(errors.bad_value(f"spec.ports[{index}].{name}", number, text))
+                found.append(errors.bad_value(f"spec.ports[{index}].{field}", number, text))
     return found
 
 

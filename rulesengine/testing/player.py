@@ -80,7 +80,9 @@ def _stage(cluster: Cluster, clock: MovableClock, pace: Pace) -> Stage:
     wires: list[Wire] = []
 
     def wrap(inner: Transport) -> Wire:
-        wires.append(Wire(inner, PROMPT.namespace))
+        # a server in this process has the clock of the case itself
+        read = _as_it_is if pace.alone else clock.translated
+        wires.append(Wire(inner, PROMPT.namespace, read))
         return wires[0]
 
     async def jump(seconds: float) -> None:
@@ -90,6 +92,10 @@ def _stage(cluster: Cluster, clock: MovableClock, pace: Pace) -> Stage:
     connection = cluster.connection.through(wrap, jump if pace.jumps else None)
     running = Running(connection, wires[0], clock, pace)
     return Stage(User(cluster, pace.patience), cluster.connection, running)
+
+
+def _as_it_is(text: bytes) -> bytes:
+    return text
 
 
 async def _clear(stage: Stage, case: Case) -> None:

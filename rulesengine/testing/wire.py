@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -81,11 +81,16 @@ class Write:
 
 
 class Wire:
-    """A transport around the server's. `own` is the engine's namespace."""
+    """A transport around the server's. `own` is the engine's namespace, `read` makes of what comes
+    from the server what the engine reads.
+    """
 
-    def __init__(self, inner: Transport, own: str) -> None:
+    def __init__(
+        self, inner: Transport, own: str, read: Callable[[bytes], bytes] = lambda text: text
+    ) -> None:
         self._inner = inner
         self._own = own
+        self._read = read
         self._under_way = 0
         self._streams: dict[asyncio.Future[str], str] = {}
         self._missing: Counter[str] = Counter()  # watches that were ended and are not back
@@ -140,8 +145,10 @@ class Wire:
         self._under_way += 1
         try:
             if method in ("GET", "HEAD") or _only_tried(path, body):
-                return await self._inner.request(method, path, headers, body, seconds)
-            return await self._write(method, path, headers, body, seconds)
+                answer = await self._inner.request(method, path, headers, body, seconds)
+            else:
+                answer = await self._write(method, path, headers, body, seconds)
+            return Response(answer.status, answer.headers, self._read(answer.body))
         finally:
             self._under_way -= 1
 
@@ -207,7 +214,7 @@ class Wire:
             self._came_back(collection)
             cut: asyncio.Future[str] = asyncio.get_running_loop().create_future()
             self._streams[cut] = collection
-            lines = _until(cut, answer.lines)
+            lines = _until(cut, answer.lines, self._read)
             try:
                 yield Streaming(answer.status, answer.headers, lines)
             finally:
@@ -223,7 +230,9 @@ class Wire:
         await self._inner.close()
 
 
-async def _until(cut: asyncio.Future[str], lines: AsyncIterator[bytes]) -> Any:
+async def _until(
+    cut: asyncio.Future[str], lines: AsyncIterator[bytes], read: Callable[[bytes], bytes]
+) -> Any:
     """The lines, until the watch is cut: without a word, or as the server ends one that is too old."""
     following: asyncio.Task[bytes | None] | None = None
     try:
@@ -239,7 +248,7 @@ async def _until(cut: asyncio.Future[str], lines: AsyncIterator[bytes]) -> Any:
             line = following.result()
             if line is None:
                 return
-            yield line
+            yield read(line)
     finally:
         if following is not None and not following.done():
             following.cancel()

@@ -188,3 +188,35 @@ async def test_no_answer_is_not_the_same_as_not_served() -> None:
         await server.discovery.resource(WIDGET)
     server.paths["/api"] = document(aggregated("", "v1", CONFIG_MAP_ENTRY))
     assert await server.discovery.resource(CONFIG_MAP) is not None
+
+
+async def test_what_is_known_stays_known_while_its_group_is_asked_anew() -> None:
+    """A CRD of the group changed: a pass in that moment must not take its kinds for unserved."""
+    known: list[object] = []
+    entry = {
+        "resource": "widgets",
+        "responseKind": {"kind": "Widget"},
+        "scope": "Namespaced",
+        "verbs": ["list"],
+    }
+    plain = {"name": "widgets", "namespaced": True, "kind": "Widget", "verbs": ["list"]}
+    paths = {
+        "/api": document(),
+        "/apis": document(aggregated("example.com", "v1", entry)),
+        "/apis/example.com": {"kind": "APIGroup", "name": "example.com", "versions": [{"version": "v1"}]},
+        "/apis/example.com/v1": {"kind": "APIResourceList", "resources": [plain]},
+    }
+
+    def answer(asked: Asked) -> Any:
+        known.append(discovery.known(WIDGET))
+        return ok(paths[asked.path])
+
+    discovery = Discovery(Client(Scripted(answer)))
+    await discovery.refresh()
+    known.clear()
+    await discovery.refresh("example.com")
+    assert len(known) == 2
+    assert all(known)
+    del paths["/apis/example.com/v1"]["resources"]
+    await discovery.refresh("example.com")
+    assert discovery.known(WIDGET) is None
