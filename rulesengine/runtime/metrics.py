@@ -101,7 +101,7 @@ class _Engine(Collector):
         found = [(named(key), measures) for key, measures in list(engine.measures.rules.items())]
         yield from _reconciles(found)
         busy = Counter(named(request.rule) for request in engine.workers.running)
-        counts = {(name,): float(busy[name]) for name, _ in found}
+        counts = {(name,): float(busy[name]) for name in {*(name for name, _ in found), *busy}}
         text = "Work items of a rule being looked at."
         yield _gauge("controller_runtime_active_workers", text, ("controller",), counts)
         most = {(): float(engine.settings.workers)}

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from rulesengine import runtime
+from rulesengine import embedded, runtime
+from rulesengine.client import Client
 from rulesengine.core import json
 from rulesengine.core.errors import UsageError
 from rulesengine.core.keys import RuleKey
@@ -254,3 +255,61 @@ def metrics_in(query: str) -> list[tuple[str, set[str]]]:
         labels = set(re.findall(r"(\w+)\s*(?:=~|!~|!=|=)", matchers))
         found.append((name, labels | grouped))
     return found
+
+
+class Slow:
+    """A connection whose writes of ConfigMaps are not answered before `go`."""
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+        self.server = inner.server
+        self.stream = inner.stream
+        self.asked = asyncio.Event()
+        self.go = asyncio.Event()
+
+    async def request(self, method: str, path: str, *rest: Any) -> Any:
+        if method == "PATCH" and "/configmaps/" in path:
+            self.asked.set()
+            await self.go.wait()
+        return await self._inner.request(method, path, *rest)
+
+    async def close(self) -> None:
+        pass
+
+
+@asynccontextmanager
+async def stopping() -> AsyncIterator[tuple[runtime.Manager, Slow, asyncio.Task[None]]]:
+    """A manager that was told to stop while a write is under way."""
+    server = embedded.Server()
+    async with in_process(server) as other:
+        await other.apply(space("a", on="yes"))
+        await other.apply(rule(entry("x", "1")))
+        slow = Slow(server.transport())
+        running = runtime.Manager(Client(slow), runtime.Settings(**{"status_delay": 0.0, **ALL}))
+        task = asyncio.create_task(running.run())
+        await asyncio.wait_for(slow.asked.wait(), 10)
+        running.engine.stop()
+        yield running, slow, task
+
+
+async def test_a_stop_lets_work_end_and_says_so() -> None:
+    """Not ready, but alive and telling, until the last answer is in; then nothing listens."""
+    async with stopping() as (running, slow, task):
+        health = f"http://{running.addresses['health']}"
+        status, text = await fetch(f"{health}/readyz")
+        assert (status, "[-]shutdown failed: stopping" in text) == (500, True)
+        assert (await fetch(f"{health}/healthz"))[0] == 200
+        assert (await samples(running))["controller_runtime_active_workers", "clusterrule/r"] == 1
+        slow.go.set()
+        await asyncio.wait_for(task, 10)
+        assert running.engine.complete
+        with pytest.raises(urllib.error.URLError):
+            await fetch(f"{health}/healthz")
+
+
+async def test_a_second_stop_ends_at_once() -> None:
+    """What is under way is cut, and that is known: the lease would not be given back."""
+    async with stopping() as (running, _slow, task):
+        running.engine.stop()
+        await asyncio.wait_for(task, 10)
+        assert not running.engine.complete
