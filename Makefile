@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint format crds reference deploy lock clean help conformance
+.PHONY: chaos demo test lint format crds reference deploy lock clean help conformance
 
 help:  ## what there is to make
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/'
@@ -24,6 +24,9 @@ test: $(VENV)/.installed  ## every test; on a real control plane too where Go is
 
 conformance: $(VENV)/.installed  ## the CEL specification's tests: one line per file
 	$(BIN)/python -m tests.conformance
+
+chaos: $(VENV)/.installed  ## twenty minutes of faults, kills and edits on a real control plane (needs Go)
+	$(BIN)/python -m tests.cluster.chaos
 
 lint: $(VENV)/.installed  ## style, types, and the direction of imports
 	$(BIN)/ruff check .
