@@ -183,7 +183,7 @@ class HTTPTransport:
             try:
                 access = await self._entrance.load()
             except UsageError as error:
-                logger.warning("credentials could not be renewed: %s", error)
+                logger.warning("credentials could not be renewed", extra={"error": error})
                 return False
             self._access = access
             if access.fingerprint != before.fingerprint:
